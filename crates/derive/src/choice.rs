@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the error of this enum; empty if there is none.
+    /// Returns the error for this enum, or an empty text if there is none.
     fn refused(input: &DeriveInput) -> String {
         derive(input).map_or_else(|error| error.to_string(), |_| String::new())
     }

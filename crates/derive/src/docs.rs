@@ -1,4 +1,4 @@
-//! Doc comments as text for people.
+//! Doc comments as text for readers.
 
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 

@@ -10,7 +10,7 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Derives the parameters of an algorithm from the fields of a struct: see the trait `Parameters`.
+/// Derives the parameters of an algorithm from the fields of a struct. The trait `Parameters` explains the input.
 #[proc_macro_derive(Parameters, attributes(parameter, embed))]
 pub fn parameters(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -19,7 +19,7 @@ pub fn parameters(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Derives the words of a parameter from the variants of an enum: see the trait `Choice`.
+/// Derives the words of a parameter from the variants of an enum. The trait `Choice` explains the input.
 #[proc_macro_derive(Choice, attributes(choice))]
 pub fn choice(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -28,7 +28,8 @@ pub fn choice(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Hash of this crate's sources, as a literal. A crate of macros cannot export a constant.
+/// Expands to the hash of this crate's sources, as a string literal. It is a macro because a crate of macros cannot
+/// export a constant.
 #[proc_macro]
 pub fn source_hash(_: TokenStream) -> TokenStream {
     let hash = env!("DUPACK_SOURCE_HASH");

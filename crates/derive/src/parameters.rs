@@ -66,7 +66,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// Field, and the content of its attribute.
+/// Field and the content of its attribute.
 struct ParsedField<'a> {
     field: &'a Field,
     name: &'a Ident,
@@ -76,13 +76,13 @@ struct ParsedField<'a> {
 enum Says {
     /// A parameter.
     Parameter(Box<Declaration>),
-    /// A group of parameters that other algorithms share.
+    /// A group of parameters that several algorithms share.
     Group(Embed),
 }
 
 /// `#[parameter(basic, source = "…", unit = "…", range = 1..=9, default = 3)]`.
 struct Declaration {
-    /// Name in a stack's text.
+    /// Name of the parameter in a stack's text.
     name: String,
     doc: String,
     source: Expr,
@@ -100,10 +100,10 @@ struct Embed {
     fixed: Vec<(Place, Expr)>,
 }
 
-/// Field of a group, or of a group within it: `field`, `group.field`.
+/// Path of a field in a group or in a nested group: `field` or `group.field`.
 type Place = Punctuated<Ident, Token![.]>;
 
-/// Declarations of a parameter, in any order.
+/// Declarations of a parameter. They may be in any order.
 #[derive(Default)]
 struct Changes {
     name: Option<LitStr>,
@@ -270,7 +270,7 @@ impl Declaration {
     }
 }
 
-/// Returns an array of three defaults, each checked against the type at its own span.
+/// Returns an array of the three defaults. The type of each default is checked at the default's own span.
 fn typed(defaults: &[Expr; 3], ty: &TokenStream) -> TokenStream {
     let values = defaults
         .iter()
@@ -286,8 +286,8 @@ impl Embed {
 }
 
 impl Changes {
-    /// Refuses changes of a group's parameter that are not permitted: its type belongs to the group, and so do its
-    /// name, range and unit.
+    /// Returns an error if the change of a group's parameter is not permitted: type, name, range, unit and level are
+    /// determined by the group.
     fn check(&self, field: &Place) -> Result<()> {
         let message = "a group's parameter keeps its name, range, unit and level: change its `doc`, \
                        `source` or `default`";
@@ -309,7 +309,7 @@ impl Changes {
         }
     }
 
-    /// Returns statements that change the field of a layout at `place`.
+    /// Returns statements that change the layout's field at `place`.
     fn apply(&self, place: &TokenStream) -> TokenStream {
         let doc = self.doc.iter().map(|doc| quote!(#place.document(#doc);));
         let source = self
@@ -394,7 +394,7 @@ fn by_dialect(input: ParseStream<'_>) -> Result<[Expr; 3]> {
     }
 }
 
-/// Adds `word` to the words so far. A repeated word is an error.
+/// Adds `word` to the words in `said`. A duplicate is an error.
 fn once(said: &mut Vec<String>, word: &impl ToTokens) -> Result<()> {
     let text = word.to_token_stream().to_string();
     if said.contains(&text) {
@@ -427,7 +427,7 @@ impl Parse for Assignment {
 impl Parse for Embed {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let mut embed = Self::default();
-        // A fixed parameter cannot be changed as well.
+        // A parameter must not be both fixed and changed.
         let mut named = Vec::new();
         while !input.is_empty() {
             let word: Ident = input.parse()?;

@@ -1,17 +1,17 @@
-//! Does one piece of work and times it, for comparison with other simulators.
+//! Performs one task and measures its time, for comparison with other simulators.
 //!
 //! `cargo run --release -p dupack-engine --example work -- WORK [ARGUMENT]` prints `packets=N seconds=S rss_kb=R`: the
-//! data packets delivered in order, the wall-clock time from the experiment's text to the end of the run (with the
-//! set-up, without the start of the process), and the largest resident set. The kinds of work:
+//! number of data packets delivered in order, the wall-clock time from the experiment's text to the end of the run
+//! (including setup, without the start of the process), and the maximum resident set. These are the tasks:
 //!
 //! | work | description |
 //! | --- | --- |
-//! | `one [RECOVERY]` | 1,000,000 packets of 1000 B, 10 Mbit/s, 2 ms, 1 % loss, delayed ACK |
-//! | `ten [SECONDS]` | 10 SACK flows, 100 Mbit/s, 44 ms round trip, 1500 B, DropTail of 333 packets |
-//! | `hundred` | 100 SACK flows, 100 Mbit/s, 40 ms round trip, access links of 5 ms, 20 s |
+//! | `one [RECOVERY]` | 1,000,000 packets of 1000 bytes, 10 Mbit/s, a delay of 2 ms, 1 % loss, delayed ACKs |
+//! | `ten [SECONDS]` | 10 SACK flows, 100 Mbit/s, round-trip time of 44 ms, packets of 1500 bytes, drop-tail queue of 333 packets |
+//! | `hundred` | 100 SACK flows, 100 Mbit/s, round-trip time of 40 ms, access links of 5 ms, 20 s |
 //! | `thousand` | 1000 SACK flows, 1 Gbit/s, the same delays, 20 s |
-//! | `huge [FLOWS]` | 100,000 SACK flows, 1 Mbit/s for each, 40 ms round trip, one hop, 1 s |
-//! | `idle [FLOWS]` | the same flows, of which hardly any has started at the end: their memory without a window |
+//! | `huge [FLOWS]` | 100,000 SACK flows, 1 Mbit/s for each flow, round-trip time of 40 ms, one hop, 1 s |
+//! | `idle [FLOWS]` | the same flows, of which almost none has started at the end, to measure their memory without a window |
 //! | `sweep [THREADS]` | 1000 runs of 10 s of one flow with losses |
 //! | `chain [SECONDS]` | five 802.11b hops, one NewReno flow with a window of 8 segments, 200 s |
 
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns a stack with this recovery; bulk repeat needs a loss differentiation.
+/// Returns a stack with this recovery. Bulk Repeat needs a loss differentiation.
 fn stack(recovery: &str) -> String {
     match recovery {
         "bulk-repeat" => "bulk-repeat/reno/spike/1".to_owned(),
@@ -104,13 +104,14 @@ const SWEEP: &str = r#"
     "path.loss" = ["0%", "0.5%", "1%", "2%", "3%"]
 "#;
 
-/// Runs the only run of an experiment.
+/// Performs the only run of an experiment, and returns the number of packets.
 fn single(text: &str) -> Result<u64> {
     let plan = plan(text)?;
     run(&plan.scenario(plan.jobs()[0]))
 }
 
-/// Runs a thousand runs on so many threads, as `dupack run` does; the number of packets follows from the goodputs.
+/// Performs a thousand runs on `threads` threads, as `dupack run` does. Returns the number of packets, which is
+/// computed from the goodputs.
 fn sweep(threads: usize) -> Result<u64> {
     let plan = plan(SWEEP)?;
     let execution = Execution {
@@ -125,7 +126,7 @@ fn sweep(threads: usize) -> Result<u64> {
     Ok((mbits * 1e6 / 8.0 / 1448.0) as u64)
 }
 
-/// Returns the largest resident set of this process so far, in kB (on Linux; 0 elsewhere).
+/// Returns the maximum resident set of this process so far, in kB (on Linux; 0 on other systems).
 fn peak() -> Result<u64> {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
         return Ok(0);

@@ -1,4 +1,4 @@
-//! Batches of due tasks, for drivers that are expensive to reach.
+//! Batches of due tasks, for workers to which each message is expensive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,45 +10,45 @@ use crate::session::{Due, Session};
 use crate::set::{Conduct, Evidence, Set, Task, Worker};
 use crate::watch::Watch;
 
-/// Runs to perform together.
+/// Batch of runs that one worker performs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     /// Number of the order within its session.
     pub number: u64,
-    /// The runs.
+    /// Runs of the batch.
     pub tasks: Vec<Task>,
 }
 
-/// Limits of a batch with more than one run.
+/// Limits of a batch that has more than one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchSize {
     /// Maximum cost, in packets.
     pub packets: u64,
     /// Maximum number of runs.
     pub runs_max: usize,
-    /// Reciprocal of the maximum share of the due cost, so that all workers have work until the end.
+    /// Reciprocal of the maximum fraction of the total due cost, so that all workers have work until the end.
     pub parts: u64,
 }
 
 /// Result of entering a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entered {
-    /// Number of runs that were entered, including those that will never be done. The other runs of the order are due
-    /// again.
+    /// Number of runs that were entered, including runs that were given up. The other runs of the order are due again.
     Runs(usize),
-    /// The batch was entered or given up before.
+    /// The order was entered or given up before.
     Before,
 }
 
 impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
-    /// Estimates the cost of all due tasks, in packets. A later round may have more.
+    /// Returns the estimated cost of all due tasks in packets. A later round may add tasks.
     #[must_use]
     pub const fn due_packets(&self) -> u64 {
         self.books.due_packets
     }
 
-    /// Returns the next batch of at least one run with its estimated cost in packets. Returns `None` if all runs are
-    /// done, or if the next round needs runs that are out. `worker` performs samples of held runs.
+    /// Returns the next batch, which has at least one run, and its estimated cost in packets. Returns `None` if all
+    /// runs are done, or if the next round needs the results of outstanding orders. `worker` repeats samples of the
+    /// runs found in journals.
     pub fn order(
         &mut self,
         size: BatchSize,
@@ -87,8 +87,8 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
         Some((Order { number, tasks }, sum))
     }
 
-    /// Returns `true` if all of `tasks` belong to the order `number`, which is out, and each is named once. Returns
-    /// `None` if the order is not out.
+    /// Returns `true` if all of `tasks` belong to the outstanding order `number` and none is listed twice. Returns
+    /// `None` if the order is not outstanding.
     pub(crate) fn is_of_order(
         &self,
         number: u64,
@@ -99,8 +99,8 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
         Some(tasks.into_iter().all(|task| left.remove(&task)))
     }
 
-    /// Enters the outcomes of the order `number`. Runs that are neither in `done` nor in `given_up` are due again.
-    /// Those in `given_up` will never be done.
+    /// Enters the outcomes of the order `number`. Runs that are neither in `done` nor in `given_up` are due again. Runs
+    /// in `given_up` are not performed again.
     pub(crate) fn enter(
         &mut self,
         number: u64,

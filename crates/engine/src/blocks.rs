@@ -1,9 +1,9 @@
-//! Execution of experiments with more runs than fit into memory: block by block, with a [`Sink`] that keeps the
-//! results.
+//! Execution of experiments whose runs do not fit into memory: the runs are performed block by block, and a [`Sink`]
+//! stores the results.
 //!
-//! A block consists of some points of the sweep with all of their runs, because these are compared and summarised
-//! together. Memory therefore does not grow with the number of points. Results are computed by the same code as for
-//! complete results.
+//! A block consists of some points of the sweep with all of their runs, because the runs of a point are compared and
+//! summarised together. Therefore, memory does not grow with the number of points. The results are computed by the same
+//! code as for experiments in memory.
 
 use std::ops::Range;
 
@@ -16,19 +16,18 @@ use crate::session::{Keeping, Session};
 use crate::set::{Conduct, Evidence, Task};
 use crate::threads::carry_out;
 
-/// Size of a block. A block ends with the point at which it reaches one of these limits. A point that exceeds them is a
-/// block of its own.
+/// Size of a block. A block ends with the point at which it reaches one of these limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockSize {
-    /// Number of runs, including those that measure harm. It limits memory.
+    /// Number of runs, including runs that measure harm. This limits memory.
     pub runs: usize,
-    /// Approximate number of packets. It limits the work that an interruption loses.
+    /// Approximate number of packets. This limits the work that is lost by an interruption.
     pub packets: u64,
 }
 
 impl Default for BlockSize {
-    /// 50,000 runs, which take about 20 MB, or 10⁹ packets, which take a few minutes.
+    /// Returns limits of 50,000 runs (about 20 MB) and 10⁹ packets (a few minutes).
     fn default() -> Self {
         Self {
             runs: 50_000,
@@ -37,7 +36,7 @@ impl Default for BlockSize {
     }
 }
 
-/// Cost of a run in addition to its packets, in packets: it is built, measured and summarised.
+/// Cost of a run in addition to its packets, in packets, for setup, measurement and summary.
 const PACKETS_PER_RUN: u64 = 500;
 
 /// Points of an experiment whose runs are performed together.
@@ -46,27 +45,27 @@ const PACKETS_PER_RUN: u64 = 500;
 pub struct Block {
     /// Number of the block, counted from 1.
     pub number: usize,
-    /// Indices of its points in the plan.
+    /// Indices of the block's points in the plan.
     pub points: Range<usize>,
-    /// Number of its runs, including those that measure harm, but not those that a precision adds.
+    /// Number of runs of the block, including runs that measure harm, but without the runs that a precision adds.
     pub runs: usize,
 }
 
 /// Consumer of finished runs.
 pub trait Sink: Send + Sync {
-    /// Data that is kept of a point.
+    /// Data to store for a point.
     type Kept: Send;
-    /// Error in keeping a block.
+    /// Error when storing a block.
     type Error: Send;
 
-    /// Extracts the data to keep of a point. `at` is its index in `results`, and `point` is its index in the plan.
-    /// Called from several threads at once.
+    /// Extracts the data to store for a point. `at` is the index of the point in `results`, and `point` is its index in
+    /// the plan. Called from several threads at the same time.
     fn point(&self, results: &Answered<'_>, at: usize, point: usize) -> Self::Kept;
 
-    /// Keeps a complete block. `points` are the results of [`point`](Self::point), in order.
+    /// Stores a complete block. `points` are the results of [`point`](Self::point), in order.
     ///
     /// # Errors
-    /// If the block cannot be kept. No further block is begun.
+    /// If the block cannot be stored. No further block is started.
     fn block(&mut self, block: &Block, points: Vec<Self::Kept>) -> Result<(), Self::Error>;
 }
 
@@ -75,11 +74,11 @@ pub trait Sink: Send + Sync {
 pub enum Progressed {
     /// All blocks are done.
     ToTheEnd,
-    /// Interrupted: this many of the requested blocks are done, from the first on.
+    /// The execution was interrupted after this number of the requested blocks.
     ToBlock(usize),
 }
 
-/// Divides the points of `plan` into blocks of `size`. The result is the same for the same plan.
+/// Divides the points of `plan` into blocks of `size`. The result is deterministic.
 #[must_use]
 pub fn blocks(plan: &Plan, size: BlockSize) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
@@ -87,7 +86,7 @@ pub fn blocks(plan: &Plan, size: BlockSize) -> Vec<Block> {
     let points = plan.points().len();
     for point in 0..points {
         let here = plan.work_at(point..point + 1);
-        // Harm doubles the cost of each stack.
+        // Measuring harm doubles the cost of each stack.
         let each = packets_at(plan, point) + PACKETS_PER_RUN;
         runs += here;
         packets = packets.saturating_add(each.saturating_mul(here as u64));
@@ -112,7 +111,7 @@ fn packets_at(plan: &Plan, point: usize) -> u64 {
 /// passes each to `sink`. The runs of an interrupted block are lost.
 ///
 /// # Errors
-/// If the sink cannot keep a block.
+/// If the sink cannot store a block.
 ///
 /// # Panics
 /// If the threads cannot be started.
@@ -144,11 +143,11 @@ pub fn stream<S: Sink>(
     }
 }
 
-/// Evidence that passes each block on when it is complete.
+/// Evidence that passes each complete block to the sink.
 struct Streamed<'s, S: Sink> {
     plan: &'s Plan,
     execution: Execution,
-    /// Blocks that have not begun.
+    /// Blocks that have not been started.
     blocks: &'s [Block],
     current: Option<(&'s Block, Ledger<&'s Plan>)>,
     sink: &'s mut S,
@@ -156,7 +155,7 @@ struct Streamed<'s, S: Sink> {
 }
 
 impl<S: Sink> Streamed<'_, S> {
-    /// Passes the runs of `block` on.
+    /// Passes the results of `block` to the sink.
     fn keep(&mut self, block: &Block, results: Results) {
         let places: Vec<usize> = (0..block.points.len()).collect();
         let (sink, first) = (&*self.sink, block.points.start);

@@ -1,8 +1,8 @@
 //! Distribution of a plan's runs in batches to external workers.
 //!
-//! [`Deal::order`] returns the next batch, and [`Deal::enter`] takes the results of a batch, in any order. Runs that
-//! were ordered and did not return are dealt again, and no run is entered twice. Finished runs are kept and found again
-//! as in a single process. The results are identical to the last bit.
+//! [`Deal::order`] returns the next batch, and [`Deal::enter`] takes the results of batches in any order. Runs without
+//! a result are given out again once their order is [given up](Deal::give_up), and no run is entered twice. Finished
+//! runs are stored in and found in journals as in a single process. The results are identical to the last bit.
 
 use std::borrow::Borrow;
 
@@ -17,14 +17,15 @@ use crate::session::{Keeping, Session};
 use crate::set::Conduct;
 use crate::watch::Watch;
 
-/// Runs of a plan that are performed elsewhere.
+/// Runs of a plan that external workers perform.
 #[derive(Debug)]
 pub struct Deal<P: Borrow<Plan> + Clone + Send + Sync> {
     session: Session<PlanRuns<P>, Ledger<P>>,
 }
 
 impl<P: Borrow<Plan> + Clone + Send + Sync> Deal<P> {
-    /// Begins with the first round of `plan`. Samples of held runs are performed here, as `conduct` says.
+    /// Starts the first round of `plan`. Samples of the runs found in journals are repeated in this process, according
+    /// to `conduct`.
     ///
     /// # Panics
     /// If the threads cannot be started.
@@ -42,14 +43,15 @@ impl<P: Borrow<Plan> + Clone + Send + Sync> Deal<P> {
         self.session.set.0.borrow()
     }
 
-    /// Estimates the cost of the runs that are due and not out, in packets. With a precision there may be more later.
+    /// Returns the estimated cost in packets of the due runs, without outstanding orders. If the experiment specifies a
+    /// precision, runs may be added later.
     #[must_use]
     pub const fn due_packets(&self) -> u64 {
         self.session.due_packets()
     }
 
-    /// Returns the next batch of at least one run with its estimated cost in packets. Returns `None` if all runs are
-    /// done, or if the next round needs runs that are out.
+    /// Returns the next batch, which has at least one run, and its estimated cost in packets. Returns `None` if all
+    /// runs are done, or if the next round needs the results of outstanding orders.
     pub fn order(&mut self, size: BatchSize, watch: &dyn Watch) -> Option<(Order, u64)> {
         let runs = self.session.set.clone();
         self.session.order(size, &runs, watch)
@@ -58,7 +60,8 @@ impl<P: Borrow<Plan> + Clone + Send + Sync> Deal<P> {
     /// Enters the outcomes of an order, as written by [`parcel::write`](crate::parcel::write).
     ///
     /// # Errors
-    /// If the parcel is invalid for this plan, or has runs that do not belong to its order. The order then stays out.
+    /// If the parcel is invalid for this plan, or has runs that do not belong to its order. The order then stays
+    /// outstanding.
     pub fn enter(&mut self, parcel: &[u8], watch: &dyn Watch) -> Result<Entered, ParcelError> {
         let (number, done) = read_parcel(self.plan(), parcel)?;
         match self.session.is_of_order(number, done.tasks()) {

@@ -5,15 +5,16 @@ use std::sync::Mutex;
 #[cfg(feature = "parallel")]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Number of runs at a time.
+/// Number of runs that are performed at the same time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Execution {
-    /// Runs at a time. Defaults to one per processor. A single run at a time is performed on the calling thread.
+    /// Number of runs at the same time. The default is one per processor. With `Some(1)`, runs are performed on the
+    /// calling thread.
     pub jobs: Option<usize>,
 }
 
 impl Execution {
-    /// Returns the number of runs at a time.
+    /// Returns the number of runs at the same time.
     #[must_use]
     pub fn threads(self) -> usize {
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -23,8 +24,8 @@ impl Execution {
         }
     }
 
-    /// Applies `one` to each of `items` on several threads. The items are begun in order, and the results are returned
-    /// in any order.
+    /// Applies `one` to each of `items` on several threads. The items are started in order, and the results are
+    /// returned in any order.
     ///
     /// # Panics
     /// If the threads cannot be started.

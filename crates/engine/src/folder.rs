@@ -1,4 +1,4 @@
-//! Destinations of files: a folder on disk, in which nothing is overwritten, or memory.
+//! Destinations of files: memory, or a folder on disk in which no file is overwritten by accident.
 
 mod draft;
 
@@ -54,22 +54,22 @@ impl Folder for MemoryFolder {
 pub struct OutputFolder {
     path: PathBuf,
     files: Files,
-    /// Flag that named the folder.
+    /// Command-line flag that named the folder.
     flag: &'static str,
-    /// Folders that were created for it, the innermost first.
+    /// The folder and the parent folders that were created for it, the innermost first.
     made: Vec<PathBuf>,
 }
 
 /// Treatment of existing files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Files {
-    /// Existing files stay, and writing them is an error.
+    /// Existing files are kept, and writing to them is an error.
     Keep,
     /// Existing files are replaced.
     Replace,
 }
 
-/// Error on disk.
+/// Error when writing to the disk.
 #[derive(Debug, Error, Diagnostic)]
 #[error("cannot {what} {path}: {cause}")]
 pub struct StoreError {
@@ -80,7 +80,7 @@ pub struct StoreError {
     remedy: String,
 }
 
-/// Flag that names most folders.
+/// Command-line flag that names most folders.
 const OUT: &str = "--out";
 
 /// Suffix of incomplete files and folders.
@@ -96,7 +96,7 @@ impl StoreError {
         }
     }
 
-    /// Returns the error for a folder, named by `--out`, that is not empty.
+    /// Returns the error for a folder that `--out` named and that is not empty.
     #[must_use]
     pub fn taken(path: &Path) -> Self {
         Self::taken_for(OUT, path)
@@ -115,12 +115,12 @@ impl StoreError {
         error
     }
 
-    /// Returns the error for an error of the system.
+    /// Returns the error for an I/O error.
     fn system(what: &'static str, path: &Path, error: &io::Error, flag: &str) -> Self {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         let mut this = Self::new(what, path, error, flag);
         if matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge) {
-            // The incomplete file is useless.
+            // The file is incomplete and cannot be used.
             this.remedy = format!(
                 "make room on the disk, or choose a folder on another one with {flag}; the files \
                  in this folder are incomplete"
@@ -133,9 +133,9 @@ impl StoreError {
 /// Treatment of an existing folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfPresent {
-    /// Uses `name-2`, `name-3`, …, because the user did not choose the name.
+    /// Another name is used: `name-2`, `name-3`, …, because the user did not choose the name.
     Number,
-    /// Fails, because the user chose the name.
+    /// The creation fails, because the user chose the name.
     Refuse,
 }
 
@@ -143,15 +143,15 @@ impl OutputFolder {
     /// Creates an empty folder at `path`, which `--out` named.
     ///
     /// # Errors
-    /// If it cannot be created, or if it exists, is not empty, and must not be numbered.
+    /// If the folder cannot be created, or if it is not empty and `if_present` is [`IfPresent::Refuse`].
     pub fn create(path: &Path, if_present: IfPresent) -> Result<Self, StoreError> {
         Self::create_for(OUT, path, if_present)
     }
 
-    /// Works like [`create`](Self::create), for a folder that another flag named. Errors mention the flag.
+    /// Same as [`create`](Self::create), for a folder that another flag named. Errors mention this flag.
     ///
     /// # Errors
-    /// Like [`create`](Self::create).
+    /// Same as [`create`](Self::create).
     pub fn create_for(
         flag: &'static str,
         path: &Path,
@@ -173,12 +173,12 @@ impl OutputFolder {
     /// Removes the folder and its parent folders, if they were created for it and are empty.
     pub fn abandon(self) {
         for folder in self.made {
-            // A folder that is not empty stays, and so do its parents.
+            // A folder that is not empty is kept, and so are its parents.
             let _ = fs::remove_dir(folder);
         }
     }
 
-    /// Opens the existing folder at `path`. Files that are written replace existing ones.
+    /// Opens the existing folder at `path`. New files replace existing ones.
     #[must_use]
     pub fn reopen(path: &Path) -> Self {
         Self {
@@ -206,7 +206,7 @@ impl OutputFolder {
         Ok(self.path.join(name))
     }
 
-    /// Creates the file `name`, which may contain folders, for incremental writing.
+    /// Creates the file `name`, which may contain folders, and returns it for incremental writing.
     ///
     /// # Errors
     /// If the file exists and the folder was not reopened, if it cannot be created, or if its path contains a symbolic
@@ -220,7 +220,7 @@ impl OutputFolder {
         File::create_new(&path).map_err(|error| self.unwritten(name, &error))
     }
 
-    /// Creates the folders of the file `name`. Symbolic links are refused, because they may lead anywhere.
+    /// Creates the folders of the file `name`. Symbolic links are an error, because they may point to any place.
     fn make_way(&self, name: &str) -> Result<(), StoreError> {
         let names = Path::new(name).parent().into_iter().flat_map(Path::iter);
         let mut way = self.path.clone();
@@ -238,7 +238,7 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Flushes all files and their names to the disk, so that they survive a crash of the machine.
+    /// Flushes all files and directory entries to the disk, so that they survive a crash of the machine.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -256,11 +256,11 @@ impl OutputFolder {
         file.complete()
     }
 
-    /// Writes `bytes` to the file `name` atomically, if it does not exist. If several processes do this at once, one
-    /// succeeds.
+    /// Writes `bytes` to the file `name` atomically, if the file does not exist. If several processes call this at the
+    /// same time, only one succeeds.
     ///
     /// # Errors
-    /// If the file exists, or cannot be written.
+    /// If the file exists or cannot be written.
     pub fn claim(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.path.join(name);
         let own = self
@@ -288,7 +288,7 @@ impl OutputFolder {
         })
     }
 
-    /// Begins a replacement of the file `name`, which may contain folders.
+    /// Starts a replacement of the file `name`, which may contain folders.
     ///
     /// # Errors
     /// If it cannot be created.
@@ -312,7 +312,7 @@ impl OutputFolder {
     }
 }
 
-/// Incomplete replacement of a file. Readers see the old contents until it is complete.
+/// Incomplete replacement of a file. Readers see the old contents until the replacement is complete.
 #[derive(Debug)]
 pub struct Replacement<'f> {
     folder: &'f OutputFolder,
@@ -325,13 +325,13 @@ impl Replacement<'_> {
     /// Appends `bytes`.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// If the bytes cannot be written.
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         let written = self.file.write_all(bytes);
         written.map_err(|error| self.folder.unwritten(&self.name, &error))
     }
 
-    /// Returns the writer, for other code that writes the file.
+    /// Returns the writer of the file, for code that requires a writer.
     pub const fn writer(&mut self) -> &mut BufWriter<File> {
         &mut self.file
     }
@@ -342,7 +342,7 @@ impl Replacement<'_> {
         self.folder.unwritten(&self.name, error)
     }
 
-    /// Completes the file and gives it its name.
+    /// Completes the file and renames it to its final name.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -355,7 +355,7 @@ impl Replacement<'_> {
         } = self;
         let complete = || {
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            // Without this, a crash of the machine may keep the name and lose the contents.
+            // Without this, a crash of the machine may preserve the name but lose the contents.
             file.sync_all()?;
             let path = folder.path.join(&name);
             // An existing link is replaced, not followed.
@@ -366,7 +366,7 @@ impl Replacement<'_> {
     }
 }
 
-/// Removes the file or link at `path`, if there is one. The target of a link stays.
+/// Removes the file or link at `path`, if there is one. The target of a link is kept.
 fn clear(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -379,8 +379,8 @@ fn is_taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok() && !is_blank(path)
 }
 
-/// Returns `true` if there is a folder at `path` with nothing that must be kept. Incomplete files and journals without
-/// runs need not be kept.
+/// Returns `true` if `path` is a folder without content that must be kept. Incomplete files and journals without runs
+/// need not be kept.
 #[must_use]
 pub fn is_blank(path: &Path) -> bool {
     let is_of_no_use = |entry: io::Result<fs::DirEntry>| {
@@ -414,7 +414,7 @@ const ENGINE_LINE: u64 = 1024;
 /// Text that occurs in every line with a run.
 const FINGERPRINT: &[u8] = b"\"fingerprint\"";
 
-/// Chooses the path of a new folder that is intended for `path`, which `flag` named.
+/// Returns the path of a new folder: `path`, which `flag` named, or a numbered variant.
 fn choose(flag: &'static str, path: &Path, if_present: IfPresent) -> Result<PathBuf, StoreError> {
     let mut chosen = path.to_path_buf();
     let mut number = 2_u32;
@@ -454,7 +454,7 @@ mod tests {
         let base = std::env::temp_dir().join(format!("dupack-whole-{}", std::process::id()));
         let path = base.join("out");
         let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
-        // A crash leaves such a file.
+        // A crash can leave such a file.
         fs::write(path.join("a.partial"), b"x").unwrap();
         let again = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
         assert_eq!(again.path(), folder.path());
@@ -522,7 +522,7 @@ mod tests {
         kept.write("file", b"x").unwrap();
         kept.abandon();
         assert!(base.join("a/b/file").is_file());
-        // An empty folder that already existed must not be removed.
+        // An empty folder that existed before must not be removed.
         fs::create_dir(base.join("theirs")).unwrap();
         new("theirs").abandon();
         assert!(base.join("theirs").is_dir());

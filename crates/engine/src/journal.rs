@@ -1,10 +1,11 @@
-//! Journal of an experiment: every finished run on its own line, written at once, so that an interrupted experiment can
-//! be resumed.
+//! Journal of an experiment. Every finished run is written at once, on its own line, so that an interrupted experiment
+//! can be resumed.
 //!
 //! A line is a JSON object: the run's [`Fingerprint`], its point, stack and seed, its processor time if it was
-//! measured, its results, and a checksum of everything before it. Numbers parse to the same bits. The runs of an engine
-//! follow a line that names it. A line that is incomplete or has a wrong checksum is ignored, and its run is repeated.
-//! So is a line whose point, stack or seed differ from those of the run with its fingerprint.
+//! measured, its results, and a checksum of the text before the checksum. Numbers are preserved to the last bit. The
+//! runs of an engine follow a line that names this engine. A line is ignored, and its run is repeated, if the line is
+//! incomplete, if its checksum is wrong, or if its point, stack or seed differ from those of the run with the same
+//! fingerprint.
 
 pub(crate) mod checked;
 mod file;
@@ -28,10 +29,10 @@ use crate::set::RunId;
 use line::{Held, Line, Maker};
 pub use stored::Stored;
 
-/// Name of the file in the experiment's folder.
+/// Name of the journal in the experiment's folder.
 pub const NAME: &str = "runs.jsonl";
 
-/// Journal of one experiment. It stays locked until it is dropped.
+/// Journal of one experiment. The file stays locked until the journal is dropped.
 #[derive(Debug)]
 pub struct Journal {
     held: Held,
@@ -39,7 +40,7 @@ pub struct Journal {
     file: Mutex<Appended>,
 }
 
-/// The file, and the length of its complete lines.
+/// File of the journal, and the length of its complete lines in bytes.
 #[derive(Debug)]
 struct Appended {
     file: File,
@@ -48,12 +49,12 @@ struct Appended {
     lost: usize,
 }
 
-/// A finished run.
+/// Finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Done {
-    /// Its results.
+    /// Results of the run.
     pub run: Run,
-    /// Its processor time, if it was measured.
+    /// Processor time of the run, if it was measured.
     pub cpu: Option<Duration>,
 }
 
@@ -87,11 +88,11 @@ pub enum JournalError {
         /// Available memory.
         there: String,
     },
-    /// Another process has locked it.
+    /// Another process has locked the journal.
     #[error("another dupack process is using {folder}")]
     #[diagnostic(help("wait for it, or start in a new folder with --out"))]
     Busy {
-        /// Its folder.
+        /// Folder of the journal.
         folder: String,
     },
     /// There is no journal.
@@ -100,23 +101,23 @@ pub enum JournalError {
         "name the folder of an interrupted run; {NAME} is removed when all runs are done"
     ))]
     Missing {
-        /// The folder.
+        /// Folder without a journal.
         folder: String,
     },
 }
 
 impl Journal {
-    /// Opens the journal in `folder`, or creates it.
+    /// Opens or creates the journal in `folder`.
     ///
     /// # Errors
-    /// If it cannot be read or written, or another process has locked it.
+    /// If the journal cannot be read or written, or another process has locked it.
     pub fn open(folder: &Path) -> Result<Self, JournalError> {
         let path = folder.join(NAME);
         let fail = |what, cause: io::Error| system(what, &path, &cause);
         fs::create_dir_all(folder).map_err(|e| fail("create", e))?;
         let file = match file::open(&path).map_err(|e| fail("open", e))? {
             Some(file) => file,
-            // Two processes would perform all runs twice.
+            // Two processes with the same journal would perform all runs twice.
             None => {
                 return Err(JournalError::Busy {
                     folder: folder.display().to_string(),
@@ -126,7 +127,7 @@ impl Journal {
         let bytes = file::read(&file, &path)?;
         let (held, whole) = Held::read(&bytes);
         if whole < bytes.len() {
-            // Otherwise the next line would be appended to the incomplete one.
+            // Otherwise, the next line would be appended to the incomplete one.
             file.set_len(whole as u64).map_err(|e| fail("repair", e))?;
         }
         let engine = engine();
@@ -151,7 +152,7 @@ impl Journal {
     /// Opens the existing journal in `folder`.
     ///
     /// # Errors
-    /// If there is none, and like [`open`](Self::open).
+    /// If there is no journal, and in the cases of [`open`](Self::open).
     pub fn reopen(folder: &Path) -> Result<Self, JournalError> {
         match folder.join(NAME).is_file() {
             true => Self::open(folder),
@@ -167,7 +168,7 @@ impl Journal {
         &self.path
     }
 
-    /// Returns notes for the user about lines that cannot be used.
+    /// Returns messages for the user about lines that cannot be used.
     #[must_use]
     pub fn complaints(&self) -> Vec<String> {
         let path = self.path.display();
@@ -189,30 +190,30 @@ impl Journal {
         said
     }
 
-    /// Returns `true` if it contains no run that can be reused.
+    /// Returns `true` if the journal contains no run that can be reused.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.held.done.is_empty()
     }
 
-    /// Returns the run with the name `id` as `job`, if there is one. A line with another point, stack or seed does not
-    /// count.
+    /// Returns the run with the name `id` as `job`, if the journal contains it. A line with a different point, stack or
+    /// seed does not count.
     #[must_use]
     pub fn find(&self, id: &RunId, job: Job) -> Option<Done> {
         self.held.find(id, job)
     }
 
-    /// Returns `true` if it has a line with `fingerprint`, regardless of the line's point, stack and seed.
+    /// Returns `true` if the journal has a line with `fingerprint`, regardless of the line's point, stack and seed.
     #[must_use]
     pub fn has(&self, fingerprint: Fingerprint) -> bool {
         self.held.done.contains_key(&fingerprint)
     }
 
-    /// Appends a finished run. The system has the data when this returns: a crash of the program cannot lose it, only a
-    /// crash of the machine.
+    /// Appends a finished run. When this method returns, the operating system has the data: a crash of the program does
+    /// not lose it, but a crash of the machine may.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the run cannot be written.
     pub fn append(&self, id: &RunId, done: &Done) -> Result<(), JournalError> {
         self.put(&Line::of(id, done))
     }
@@ -224,7 +225,7 @@ impl Journal {
         to.lost
     }
 
-    /// Flushes its runs to the disk, so that they survive a crash of the machine.
+    /// Flushes the journal to the disk, so that its runs survive a crash of the machine.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -239,9 +240,9 @@ impl Journal {
     /// # Errors
     /// If the system reports an error.
     pub fn remove(&self) -> Result<(), JournalError> {
-        // This removes the file or a link in its place. The link is not followed.
+        // This removes the file, or a link that has replaced it. A link is not followed.
         fs::remove_file(&self.path).map_err(|e| system("remove", &self.path, &e))?;
-        // If folders cannot be synced, a crash of the machine may restore the journal, which is harmless.
+        // If the folder cannot be synced, the journal may reappear after a crash of the machine, which is harmless.
         let _ = self.path.parent().map(file::sync_folder);
         Ok(())
     }
@@ -251,7 +252,8 @@ impl Journal {
             checked::line(line).map_err(|e| system("write", &self.path, &io::Error::other(e)))?;
         let mut to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = to.file.write_all(&text) {
-            // On a full disk a part of the line may have been written. Removing it keeps the next line intact.
+            // If the disk is full, a part of the line may have been written. It is removed so that the next line starts
+            // on its own line.
             let _ = to.file.set_len(to.whole);
             to.lost += 1;
             return Err(system("write", &self.path, &error));
@@ -326,7 +328,7 @@ mod tests {
     #[test]
     fn runs_are_read_back_to_the_last_bit() {
         let path = folder("journal-bits");
-        // Numbers that need all of their digits.
+        // The numbers need all of their digits.
         let goodputs = [1.0 / 3.0, 0.1 + 0.2, 1e22 / 3.0, f64::MIN_POSITIVE];
         let journal = Journal::open(&path).unwrap();
         for (n, goodput) in goodputs.into_iter().enumerate() {
@@ -354,7 +356,7 @@ mod tests {
         drop(journal);
         let file = path.join(NAME);
         let whole = fs::read(&file).unwrap();
-        // Cut anywhere in its last line, including the line break.
+        // The text is cut at several positions in its last line, including just before the line break.
         let breaks: Vec<usize> = (0..whole.len()).filter(|&n| whole[n] == b'\n').collect();
         let last = breaks[breaks.len() - 2] + 1;
         for end in [last + 1, last + 40, whole.len() - 1] {
@@ -407,7 +409,7 @@ mod tests {
         let other = Journal::open(&path).unwrap();
         assert!(other.find(&id(1), JOB).is_none() && other.is_empty());
         assert!(other.complaints()[0].contains("1 run(s) were made by another build"));
-        // New runs are found again, despite the unusable lines.
+        // New runs are found again although the journal has unusable lines.
         other.append(&id(1), &done(2.0)).unwrap();
         drop(other);
         let again = Journal::open(&path).unwrap();

@@ -1,8 +1,8 @@
-//! Ledger of one plan's runs: the set, its rounds, and the results.
+//! Ledger of the runs of one plan: the set of runs, the rounds, and the results.
 //!
-//! The first round has the seeds of the file. If the experiment specifies a precision, the results determine the number
-//! of further seeds. In addition to the compared runs there are those that measure harm, and those that show the stacks
-//! over time.
+//! The first round has the seeds that the experiment specifies. If the experiment specifies a precision, the results
+//! determine the number of further seeds. In addition to the compared runs, there are runs that measure harm, and runs
+//! that show the stacks over time.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -21,14 +21,14 @@ use crate::set::{Conduct, Evidence, Outcome, RunId, Set, Task, Worker};
 use crate::threads::carry_out;
 use crate::watch::Watch;
 
-/// Part of a plan's set with the compared runs and those that measure harm.
+/// Part of a plan's set with the compared runs and the runs that measure harm.
 pub(crate) const RUNS: usize = 0;
-/// Part with the runs that show every stack over time.
+/// Part of a plan's set with the runs that show every stack over time.
 const OVER_TIME: usize = 1;
-/// Part with the runs in which every flow is followed.
+/// Part of a plan's set with the runs that show every flow over time.
 const FLOWS: usize = 2;
 
-/// The runs of a plan as a set, performed by the simulator.
+/// Runs of a plan as a set. The simulator performs them.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanRuns<P>(pub P);
 
@@ -37,9 +37,9 @@ pub struct PlanRuns<P>(pub P);
 pub enum Made {
     /// Measures of a compared run, or of a harm run.
     Run(Box<Done>),
-    /// A run over time.
+    /// Data of a run over time.
     Sampled(Box<Sampled>),
-    /// The flows of a run over time.
+    /// Data of the flows of a run over time.
     Flows(Vec<FlowOverTime>),
 }
 
@@ -105,8 +105,8 @@ impl<P: Borrow<Plan> + Sync> Worker<Made> for PlanRuns<P> {
     }
 }
 
-/// Returns the compared runs `jobs` with their harm runs. All runs of a seed are adjacent, so that early results can be
-/// compared.
+/// Returns the compared runs `jobs` with their harm runs. If there are harm runs, all runs of a seed are adjacent, so
+/// that early results can be compared.
 pub(crate) fn tasks(plan: &Plan, jobs: &[Job]) -> Vec<Task> {
     let task = |purpose| {
         move |job| Task {
@@ -130,10 +130,10 @@ pub(crate) fn tasks(plan: &Plan, jobs: &[Job]) -> Vec<Task> {
     tasks
 }
 
-/// Additional data to be shown with the results of a plan.
+/// Additional data to show with the results of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shown {
-    /// Nothing.
+    /// No additional data.
     #[default]
     Nothing,
     /// One run of every stack over time.
@@ -145,7 +145,7 @@ pub enum Shown {
 /// Outcomes of a plan's runs.
 #[derive(Clone, Debug)]
 pub struct Carried {
-    /// The results. Runs are missing if the session was interrupted.
+    /// Results of the plan. Runs are missing if the session was interrupted.
     pub results: Results,
     /// One run of every stack over time, if requested.
     pub over_time: Option<OverTime>,
@@ -153,7 +153,7 @@ pub struct Carried {
     pub flows_over_time: Option<FlowsOverTime>,
 }
 
-/// Rounds of a plan, with their outcomes.
+/// Rounds of a plan with their outcomes.
 #[derive(Debug)]
 pub struct Ledger<P> {
     plan: P,
@@ -165,11 +165,11 @@ pub struct Ledger<P> {
     harm: Vec<HarmRun>,
     sampled: Vec<(Job, Sampled)>,
     flows: Vec<(Job, Vec<FlowOverTime>)>,
-    /// Number of seeds that each point has had.
+    /// Number of seeds that each point has so far.
     begun: Vec<u64>,
 }
 
-/// Scope of the results. Notes about the whole experiment need all points of the plan.
+/// Scope of the results: all points of the plan, or a part. Warnings about the whole experiment need all points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Whole,
@@ -179,14 +179,14 @@ enum Scope {
 /// Stage of the rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The first seeds have not been due yet.
+    /// The first round has not started.
     Fresh,
-    /// Further rounds have the seeds that a precision requires.
+    /// The first round has started. Further rounds have the seeds that a precision requires.
     Begun,
 }
 
 impl<P: Borrow<Plan>> Ledger<P> {
-    /// Creates the ledger of all points of `plan`.
+    /// Creates a ledger of all points of `plan`.
     #[must_use]
     pub fn new(plan: P) -> Self {
         let points = 0..plan.borrow().points().len();
@@ -196,7 +196,7 @@ impl<P: Borrow<Plan>> Ledger<P> {
         }
     }
 
-    /// Creates the ledger of some points, which become the points of the results.
+    /// Creates a ledger of some points of `plan`. The results have only these points.
     pub(crate) fn at(plan: P, points: Range<usize>) -> Self {
         let seeds = plan.borrow().seeds().len() as u64;
         Self {
@@ -235,7 +235,7 @@ impl<P: Borrow<Plan>> Ledger<P> {
         self.results.runs.sort_unstable_by_key(place);
     }
 
-    /// Returns the outcomes. Runs that were due and not entered are missing.
+    /// Returns the outcomes. Due runs that were not entered are missing.
     #[must_use]
     pub fn carried(mut self) -> Carried {
         self.sort();
@@ -293,14 +293,15 @@ impl<P: Borrow<Plan> + Send> Evidence<Made> for Ledger<P> {
                 let mut tasks = tasks(plan, &plan.jobs_at(self.points.clone()));
                 let compared = { tasks.iter() }.filter(|task| task.purpose != Purpose::Harm);
                 let compared = compared.count();
-                // Exact capacity, because there may be a million of them.
+                // The capacity is exact, because there may be a million runs.
                 self.results.runs.reserve_exact(compared);
                 self.harm.reserve_exact(tasks.len() - compared);
                 tasks.extend(shown_tasks(plan, self.shown));
                 tasks
             }
             Stage::Begun => {
-                // The seeds that a precision requires depend on sums, whose last bits depend on the order.
+                // The seeds that a precision requires depend on sums. Sorting is necessary because the last bits of a
+                // sum depend on the order.
                 self.sort();
                 let plan = self.plan.borrow();
                 let jobs = plan.more_jobs(&self.results, self.points.start, &mut self.begun);
@@ -319,8 +320,8 @@ impl<P: Borrow<Plan> + Send> Evidence<Made> for Ledger<P> {
     }
 }
 
-/// Performs every run of `plan`, and the additional runs in `shown`. If the experiment specifies a precision, further
-/// runs are performed until it is reached.
+/// Performs every run of `plan`, and the additional runs for `shown`. If the experiment specifies a precision, further
+/// runs are performed until the precision is reached.
 ///
 /// # Panics
 /// If the threads cannot be started.
@@ -337,7 +338,7 @@ pub fn carry_out_plan(
     session.books.evidence.carried()
 }
 
-/// Performs only the runs of `plan` in `shown`. The results contain no runs.
+/// Performs only the runs of `plan` for `shown`. The results contain no runs.
 ///
 /// # Panics
 /// If the threads cannot be started.
@@ -371,7 +372,7 @@ impl Evidence<Made> for ShownAlone<'_> {
 
 /// Execution of a plan.
 pub trait Execute {
-    /// Performs every run with `execution`, and keeps nothing.
+    /// Performs every run with `execution`, without a journal.
     ///
     /// # Panics
     /// If the threads cannot be started.

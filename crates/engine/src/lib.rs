@@ -1,10 +1,10 @@
 //! Execution of sets of runs: scheduling, journals, result folders, and external workers.
 //!
-//! A [`Set`] names its [`Task`]s. A [`Session`] keeps track of them: it asks the [`Evidence`] for the tasks of the next
-//! round, takes finished ones from the [`Journal`], gives out the others, and enters their outcomes. It starts no
-//! threads and performs no runs. It is driven by the threads of this process ([`carry_out`]) or by other processes
-//! ([`Deal`]), with identical results to the last bit. A [`Worker`] performs a run, in the simulator or on real
-//! packets.
+//! A [`Set`] describes [`Task`]s. A [`Session`] keeps track of the tasks: it asks the [`Evidence`] for the tasks of the
+//! next round, takes finished runs from the [`Journal`], gives out the other tasks, and enters their outcomes. A
+//! session starts no threads and performs no runs. The threads of this process ([`carry_out`]) or other processes
+//! ([`Deal`]) drive it, with results that are identical to the last bit. A [`Worker`] performs a run, in the simulator
+//! or on real packets.
 //!
 //! ```text
 //! Set ── tasks ─▶ Session ── due ─▶ threads · executors · real packets (Worker)
@@ -12,8 +12,8 @@
 //!   Evidence ◀─────┘   └── Journal ◀── outcome┘
 //! ```
 //!
-//! This crate does not depend on the purpose of the runs: comparisons, papers, report cards and shards are thin
-//! callers.
+//! This crate does not depend on the purpose of the runs: comparisons, papers, report cards and shards are thin layers
+//! above it.
 
 mod batch;
 mod blocks;

@@ -1,4 +1,4 @@
-//! Merging of journals: the results of many machines as if from one.
+//! Merging of journals: combines the results of many machines into the results of a single execution.
 
 use std::collections::BTreeMap;
 
@@ -22,11 +22,11 @@ pub struct Merge<'s> {
     split: &'s Split<'s>,
     /// Names of the journals.
     names: Vec<String>,
-    /// Each run of the split with the index of its journal, if it was found.
+    /// For each run of the split: the run and the index of its journal, if a journal contains it.
     found: Vec<Option<(Run, usize)>>,
 }
 
-/// Two different results of the same run.
+/// Error: two different results of the same run.
 #[derive(Debug, Error, Diagnostic)]
 #[error("{run}: {measure} is {one} in {first}, but {other} {second}")]
 #[diagnostic(help("{remedy}"))]
@@ -41,20 +41,20 @@ pub struct Disagreement {
     pub first: String,
     /// Second value of the measure.
     pub other: String,
-    /// Place of the second value.
+    /// Description of the source of the second value.
     pub second: String,
     /// Suggestion.
     pub remedy: String,
 }
 
 impl<'s> Split<'s> {
-    /// Merges the runs of `journals`, each of which has a name for readers. A run in several journals must be the same
-    /// in all.
+    /// Merges the runs of `journals`. Each journal has a name for messages. A run in several journals must have the
+    /// same result in all of them.
     ///
     /// # Errors
-    /// If it is not.
+    /// If the results of a run differ.
     pub fn merge(&'s self, journals: &[(String, Stored)]) -> Result<Merge<'s>, Box<Disagreement>> {
-        // Index of the journals by run, so that not every journal is searched for every run.
+        // An index of the journals by run avoids searching every journal for every run.
         let journal_of = |(place, (_, stored)): (usize, &(String, Stored))| {
             let prints: Vec<_> = stored.fingerprints().collect();
             prints.into_iter().map(move |print| (print, place))
@@ -108,9 +108,9 @@ impl Merge<'_> {
         missing
     }
 
-    /// Repeats the shortest run of each journal, as long as this costs only a small part of all runs. Fingerprints
-    /// ensure that the code was the same; this ensures that the compiled program and the machine compute the same. If
-    /// it is interrupted, the check is inconclusive and succeeds.
+    /// Repeats the shortest run of each journal, as long as the cost is a small fraction of the cost of all runs.
+    /// Fingerprints ensure that the code was the same; this check shows that the compiled program and the machine give
+    /// the same results. An interrupted check is inconclusive and succeeds.
     ///
     /// # Errors
     /// If the result of a run differs from its journal.
@@ -129,7 +129,7 @@ impl Merge<'_> {
             let run = words(self.split.plan, *task);
             Some((*name, difference.beside_here(run, &self.names[*name])))
         });
-        // The first one, regardless of the order in which they were performed.
+        // The first journal is reported, regardless of the order in which the runs were performed.
         differing.sort_by_key(|(name, _)| *name);
         match differing.into_iter().next() {
             Some((_, disagreement)) => Err(disagreement),
@@ -153,8 +153,8 @@ impl Merge<'_> {
         samples.collect()
     }
 
-    /// Returns the results, which are identical to the last bit to those of a single execution of the plan, or `None`
-    /// if a run is missing.
+    /// Returns the results, or `None` if a run is missing. The results are identical to the last bit to those of a
+    /// single execution of the plan.
     #[must_use]
     pub fn results(self) -> Option<Results> {
         let plan = self.split.plan;

@@ -1,12 +1,12 @@
-//! Serialisation of work for external workers: an [`Order`] goes out, and a parcel with its outcomes comes back, both
-//! as compact bytes.
+//! Serialisation of work for external workers: an [`Order`] is sent to a worker, and a parcel with the outcomes is
+//! returned. Both are compact bytes.
 //!
 //! Numbers keep all of their bits. A parcel names its engine, and identifies the experiment by the
 //! [`Fingerprint`](dupack_lab::run::Fingerprint)s of its runs. Parcels of another experiment or another engine are
-//! refused.
+//! rejected.
 //!
 //! The format is [postcard](https://postcard.jamesmunns.com): a run takes a fifth of the size of its line in a journal.
-//! It is never stored, because both ends must be the same build.
+//! Parcels are never stored, because both ends must be the same build.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -24,7 +24,7 @@ use crate::set::Task;
 pub struct Fulfilled {
     /// Finished runs.
     pub runs: Vec<(Task, Run)>,
-    /// Runs that will never be done, because a plug-in gave them up.
+    /// Runs that will never finish, because a plug-in gave up.
     pub given_up: Vec<Task>,
 }
 
@@ -46,11 +46,11 @@ struct Parcel {
     given_up: Vec<Task>,
 }
 
-/// A finished run.
+/// Finished run.
 #[derive(Serialize, Deserialize)]
 struct Sent {
     task: Task,
-    /// Values in the order of [`Measure::ALL`], which is the same on both sides because the engine is.
+    /// Values in the order of [`Measure::ALL`], which is the same at both ends because both have the same engine.
     values: Vec<Option<f64>>,
     flow_goodputs: Vec<f64>,
     trace_hash: u64,
@@ -60,13 +60,13 @@ struct Sent {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParcelError {
-    /// The bytes have another format.
+    /// The format of the bytes is invalid.
     #[error("this is not a parcel of runs: {why}")]
     Form {
         /// Description of the error.
         why: String,
     },
-    /// Another engine made it.
+    /// Another engine made the parcel.
     #[error(
         "the engine of the parcel is {theirs}, but this one is {ours}: install the same build \
          everywhere"
@@ -77,7 +77,7 @@ pub enum ParcelError {
         /// This engine.
         ours: String,
     },
-    /// It belongs to another experiment.
+    /// The order or parcel belongs to another experiment.
     #[error("it belongs to another experiment, or to an algorithm with different code")]
     Experiment,
 }
@@ -86,7 +86,7 @@ impl Order {
     /// Serialises the order.
     ///
     /// # Panics
-    /// Never, because it consists of numbers.
+    /// Never, because an order consists of numbers.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         postcard::to_allocvec(self).expect("numbers are serialisable")
@@ -96,7 +96,7 @@ impl Order {
 /// Parses an order.
 ///
 /// # Errors
-/// If `bytes` is not an order, or has runs that `plan` does not have.
+/// If `bytes` is not an order, or if the order has runs that `plan` does not have.
 pub fn read_order(plan: &Plan, bytes: &[u8]) -> Result<Order, ParcelError> {
     let order: Order = read(bytes)?;
     match order.tasks.iter().all(|task| has(plan, *task)) {
@@ -105,7 +105,7 @@ pub fn read_order(plan: &Plan, bytes: &[u8]) -> Result<Order, ParcelError> {
     }
 }
 
-/// Performs the runs of `order` one after the other. If it is interrupted, the runs that are done by then are returned.
+/// Performs the runs of `order` one after the other. After an interruption, returns the runs that are done so far.
 ///
 /// # Panics
 /// If `plan` does not have one of the runs.
@@ -122,7 +122,7 @@ pub fn fulfil(plan: &Plan, order: &Order, interrupt: &Interrupt) -> Fulfilled {
     done
 }
 
-/// Serialises the outcomes of the order `number`, or of a part of it.
+/// Serialises the outcomes of the order `number`, or of some of its runs.
 ///
 /// # Panics
 /// If `plan` does not have one of the runs.
@@ -167,7 +167,7 @@ pub fn read_parcel(plan: &Plan, bytes: &[u8]) -> Result<(u64, Fulfilled), Parcel
     Ok((parcel.number, done))
 }
 
-/// Returns a hash of everything that `tasks` of `plan` depend on.
+/// Returns a hash of the fingerprints of `tasks` of `plan`.
 fn identity_of(plan: &Plan, tasks: impl Iterator<Item = Task>) -> u64 {
     let mut hash = Xxh3Default::new();
     for task in tasks {
@@ -185,7 +185,7 @@ impl Sent {
     fn run(self) -> Run {
         let mut values = Values::default();
         for (measure, value) in Measure::ALL.into_iter().zip(self.values) {
-            // A NaN means that the measure does not apply.
+            // NaN means that the measure does not apply.
             values.set(measure, value.unwrap_or(f64::NAN));
         }
         let job = self.task.job;
@@ -259,7 +259,7 @@ mod tests {
         let bytes = write(&ours, order.number, &half);
         assert_eq!(read_parcel(&ours, &bytes), Ok((7, half)));
         assert_eq!(read_parcel(&other, &bytes), Err(ParcelError::Experiment));
-        // Runs that measure harm belong to another plan.
+        // Runs that measure harm belong to the plan `with_harm` only.
         let with_harm = plan("1Mbit/s").measuring_harm(&catalog);
         let job = Job {
             stack: 1,
@@ -298,7 +298,7 @@ mod tests {
             Err(ParcelError::Form { .. })
         ));
         let mut older = bytes;
-        // The last digit of the engine, which follows its length.
+        // This is the position of the last digit of the engine, whose length precedes it.
         let last = engine().len();
         older[last] ^= 1;
         let Err(ParcelError::Engine { theirs, ours }) = read_parcel(&plan, &older) else {

@@ -1,16 +1,17 @@
-//! Samples of held runs that are repeated for verification.
+//! Samples of stored runs, which are repeated for verification.
 //!
-//! Fingerprints ensure that the code is the same. Samples show that the compiled program and the machine are
-//! equivalent, too.
+//! Fingerprints ensure that the code is the same. Samples show that the compiled program and the machine are also
+//! equivalent.
 
 use std::collections::BTreeMap;
 
-/// Reciprocal of the share of the held runs' cost that samples beyond the minimum number may have. A campaign of papers
-/// has the runs of more than a hundred experiments.
+/// Reciprocal of the maximum cost of samples beyond the minimum number, as a fraction of the cost of all stored runs.
+/// The limit is needed because a campaign of papers has the runs of more than a hundred experiments.
 const PART: u64 = 50;
 
-/// Returns the indices of the samples among `held` runs, each of which has a kind and a cost. Samples are the shortest
-/// runs of each kind in ascending order: at least `least` of them, and more as long as they cost little.
+/// Returns the indices of the samples among the `held` runs, each of which has a kind and a cost. Samples are the
+/// shortest runs of each kind, in ascending order of cost: at least `least` samples, and more as long as their total
+/// cost is small.
 pub(crate) fn samples<K: Ord>(held: impl Iterator<Item = (K, u64)>, least: usize) -> Vec<usize> {
     let mut shortest: BTreeMap<K, (u64, usize)> = BTreeMap::new();
     let mut all = 0_u64;

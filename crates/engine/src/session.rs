@@ -1,6 +1,6 @@
-//! Books of a session: the tasks that are due or out, and the runs that are kept.
+//! State of a session: due tasks, tasks that were given out, and stored runs.
 //!
-//! A session does nothing by itself. Its drivers, which are threads or other processes, take due tasks and enter
+//! A session performs no runs itself. Its drivers, which are threads or other processes, take due tasks and enter
 //! outcomes.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -13,10 +13,10 @@ use crate::samples::samples;
 use crate::set::{Conduct, Evidence, Outcome, Schedule, Set, Task, Worker};
 use crate::watch::{Amount, Watch};
 
-/// Minimum number of held runs that are repeated, if there are as many kinds.
+/// Minimum number of stored runs that are repeated, if there are enough kinds.
 const SAMPLES_LEAST: usize = 16;
 
-/// Journals in which finished runs are kept and found again.
+/// Journals in which finished runs are stored and found.
 #[derive(Clone, Debug, Default)]
 pub struct Keeping {
     journals: Journals,
@@ -31,24 +31,24 @@ enum Journals {
     ByPart(Vec<Option<Arc<Journal>>>),
 }
 
-/// Consequence of a finished run that cannot be kept.
+/// Consequence of a finished run that cannot be stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum OnFailure {
-    /// The user is told once, and the runs continue.
+    /// The user is informed once, and the session continues.
     #[default]
     GoOn,
-    /// No further run is begun, because runs that are not kept are lost.
+    /// No further run is started, because runs that are not stored are lost.
     Stop,
 }
 
 impl Keeping {
-    /// Keeps nothing.
+    /// Stores no runs.
     #[must_use]
     pub fn nowhere() -> Self {
         Self::default()
     }
 
-    /// Keeps the runs of all parts in one journal.
+    /// Stores the runs of all parts in one journal.
     #[must_use]
     pub const fn within(journal: Arc<Journal>) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Keeping {
         }
     }
 
-    /// Keeps the runs of each part in its own journal, if it has one.
+    /// Stores the runs of each part in its own journal, if the part has one.
     #[must_use]
     pub const fn by_part(journals: Vec<Option<Arc<Journal>>>) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Keeping {
         }
     }
 
-    /// Returns a keeping that ends the session if a run cannot be kept.
+    /// Returns the same journals, but the session ends if a run cannot be stored.
     #[must_use]
     pub const fn or_stop(mut self) -> Self {
         self.failure = OnFailure::Stop;
@@ -90,15 +90,15 @@ impl Keeping {
     }
 }
 
-/// A set of runs in progress.
+/// Execution of a set of runs.
 #[derive(Debug)]
 pub struct Session<S: Set, E> {
     pub(crate) set: S,
     pub(crate) books: Books<S::Outcome, E>,
 }
 
-/// Cost of a run in addition to its packets, in packets: it is built and summarised. Runs of 1 s at 1 Mbit/s (125
-/// packets) take about 0.3 ms, and long ones 0.3 µs per packet (`python/benchmarks/executors.py --costs`).
+/// Cost of a run in addition to its packets, in packets, for setup and summary. Runs of 1 s at 1 Mbit/s (125 packets)
+/// take about 0.3 ms, and long runs take 0.3 µs per packet (`python/benchmarks/executors.py --costs`).
 const RUN_PACKETS: u64 = 1000;
 
 /// Tasks that share one run.
@@ -106,7 +106,7 @@ const RUN_PACKETS: u64 = 1000;
 pub(crate) struct Due {
     /// Task that is performed.
     pub(crate) task: Task,
-    /// The other tasks.
+    /// Other tasks with the same run.
     same: Vec<Task>,
     pub(crate) packets: u64,
 }
@@ -123,7 +123,7 @@ impl Due {
 pub(crate) struct Books<O, E> {
     pub(crate) evidence: E,
     keeping: Keeping,
-    /// Runs of earlier rounds, if the set shares runs.
+    /// Outcomes of earlier rounds, if the set shares runs.
     known: HashMap<Fingerprint, O>,
     due: VecDeque<Due>,
     /// Estimated cost of all due tasks in packets.
@@ -131,12 +131,12 @@ pub(crate) struct Books<O, E> {
     pub(crate) out: BTreeMap<u64, Vec<Due>>,
     pub(crate) next_order: u64,
     trust: Trust,
-    /// `true` if the user was told that runs cannot be kept.
+    /// `true` if the user was informed that runs cannot be stored.
     is_told: bool,
     failure: Option<JournalError>,
 }
 
-/// Trust in held runs.
+/// Trust in stored runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trust {
     /// No samples have been performed yet.
@@ -179,7 +179,7 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
     /// Ends the session and returns the evidence.
     ///
     /// # Errors
-    /// If a run could not be kept and [`Keeping::or_stop`] was set.
+    /// If a run could not be stored and [`Keeping::or_stop`] was set.
     pub fn end(self) -> Result<E, JournalError> {
         match self.books.failure {
             Some(failure) => Err(failure),
@@ -187,8 +187,8 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
         }
     }
 
-    /// Makes the tasks of the next round due, except those with held runs, which are entered. Returns `false` if there
-    /// is no further round. `worker` repeats samples of the held runs.
+    /// Starts the next round: tasks with stored runs are entered, and the other tasks become due. Returns `false` if
+    /// there is no further round. `worker` repeats samples of the stored runs.
     pub(crate) fn next_round(
         &mut self,
         worker: &dyn Worker<S::Outcome>,
@@ -250,7 +250,7 @@ fn together<S: Set>(set: &S, tasks: Vec<Task>) -> Vec<Due> {
     round
 }
 
-/// Repeats samples of the `held` runs. If one of them differs, notes it and refuses all held runs.
+/// Repeats samples of the stored runs `held`. If a result differs, informs the user and rejects all stored runs.
 fn verify<S: Set>(
     set: &S,
     round: &[Due],
@@ -290,7 +290,7 @@ fn verify<S: Set>(
 }
 
 impl<O: Outcome, E: Evidence<O>> Books<O, E> {
-    /// Makes `due` due.
+    /// Adds `due` to the due tasks.
     pub(crate) fn push(&mut self, due: Due) {
         self.due_packets = self.due_packets.saturating_add(due.cost());
         self.due.push_back(due);
@@ -314,7 +314,7 @@ impl<O: Outcome, E: Evidence<O>> Books<O, E> {
         std::mem::take(&mut self.due).into()
     }
 
-    /// Enters the runs of `round` that an earlier round performed, and returns the others.
+    /// Enters the tasks of `round` whose runs an earlier round performed, and returns the other tasks.
     fn known<S: Set<Outcome = O>>(&mut self, set: &S, round: Vec<Due>) -> Vec<Due> {
         if self.known.is_empty() {
             return round;
@@ -332,8 +332,8 @@ impl<O: Outcome, E: Evidence<O>> Books<O, E> {
         unknown
     }
 
-    /// Returns the finished run of each task of `round`, if the journals contain it, and notes problems of the
-    /// journals.
+    /// Returns the finished run of each task of `round`, if a journal contains it, and informs the user of problems
+    /// with the journals.
     fn held<S: Set<Outcome = O>>(
         &self,
         set: &S,
@@ -365,7 +365,7 @@ impl<O: Outcome, E: Evidence<O>> Books<O, E> {
         held
     }
 
-    /// Processes the outcome of `due`: keeps it, enters it, and counts it as done.
+    /// Processes the outcome of `due`: stores it in the journal, enters it, and reports the run as done.
     pub(crate) fn done<S: Set<Outcome = O>>(
         &mut self,
         set: &S,
@@ -386,7 +386,7 @@ impl<O: Outcome, E: Evidence<O>> Books<O, E> {
 
     fn fail(&mut self, error: JournalError, watch: &dyn Watch) {
         if self.keeping.failure == OnFailure::Stop {
-            // The first failure is reported.
+            // Only the first failure is reported.
             self.failure.get_or_insert(error);
         } else if !std::mem::replace(&mut self.is_told, true) {
             watch.note(&format!(
@@ -395,12 +395,12 @@ impl<O: Outcome, E: Evidence<O>> Books<O, E> {
         }
     }
 
-    /// Returns `true` if no further run should be begun.
+    /// Returns `true` if no further run should be started.
     pub(crate) const fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// Enters the outcome of `due`, and remembers it if the set shares runs.
+    /// Enters the outcome of `due`, and keeps it for later rounds if the set shares runs.
     fn take<S: Set<Outcome = O>>(&mut self, set: &S, due: Due, outcome: O) {
         if set.shares()
             && let Some(id) = set.id(due.task)

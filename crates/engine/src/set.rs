@@ -10,10 +10,10 @@ use crate::execution::Execution;
 use crate::journal::Done;
 use crate::watch::Watch;
 
-/// One run to perform.
+/// Run to perform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Task {
-    /// Index of its experiment in the set.
+    /// Index of the run's experiment in the set.
     pub part: usize,
     /// Position of the run in the plan of that experiment.
     pub job: Job,
@@ -22,7 +22,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Returns the kind for verification: part, purpose and stack.
+    /// Returns the kind of the run for verification: part, purpose and stack.
     pub(crate) const fn kind(self) -> (usize, Purpose, usize) {
         (self.part, self.purpose, self.job.stack)
     }
@@ -31,42 +31,42 @@ impl Task {
 /// Name of a run in a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunId {
-    /// Fingerprint of everything that the run depends on.
+    /// Fingerprint of all data on which the run depends.
     pub fingerprint: Fingerprint,
-    /// Description of its point. Empty if there is only one.
+    /// Description of the run's point. Empty if the experiment has only one point.
     pub point: String,
-    /// Description of its stack.
+    /// Description of the run's stack.
     pub stack: String,
 }
 
-/// Order in which due tasks are begun.
+/// Order in which due tasks are started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// In the order of the list. An interrupted session then has complete seeds, which can be compared.
+    /// Tasks are started in the listed order. An interrupted session then has complete seeds, which can be compared.
     Listed,
-    /// Longest first. No processor then waits for the last run of an experiment while others are idle.
+    /// The longest tasks are started first, so that processors are not idle at the end while a long run is in progress.
     LongestFirst,
 }
 
-/// A set of runs, divided into parts.
+/// Set of runs, divided into parts.
 pub trait Set: Sync {
     /// Outcome of a run.
     type Outcome: Outcome;
 
-    /// Returns the name of the run of `task` in a journal, or `None` if a journal cannot hold its outcome.
+    /// Returns the name of the run of `task` in a journal, or `None` if a journal cannot store its outcome.
     fn id(&self, task: Task) -> Option<RunId>;
 
-    /// Estimates the number of packets of `task`, to which its running time is proportional.
+    /// Returns the estimated number of packets of `task`. Its running time is proportional to this number.
     fn packets(&self, task: Task) -> u64;
 
-    /// Returns the names of the whole to which the experiment of `task` belongs, and of the experiment, for readers.
-    /// Both may be empty.
+    /// Returns two names for messages: that of the whole to which the experiment of `task` belongs, such as a paper,
+    /// and that of the experiment. Both may be empty.
     fn names(&self, task: Task) -> (Cow<'_, str>, Cow<'_, str>) {
         let _ = task;
         (Cow::Borrowed(""), Cow::Borrowed(""))
     }
 
-    /// Returns the order in which due tasks are begun.
+    /// Returns the order in which due tasks are started.
     fn schedule(&self) -> Schedule {
         Schedule::Listed
     }
@@ -76,7 +76,7 @@ pub trait Set: Sync {
         false
     }
 
-    /// Returns `true` if a run always has the same outcome, so that held runs can be verified.
+    /// Returns `true` if a run always has the same outcome, so that stored runs can be verified.
     fn is_reproducible(&self) -> bool {
         true
     }
@@ -112,7 +112,7 @@ impl<S: Set + ?Sized> Set for &S {
 
 /// Outcome of a run.
 pub trait Outcome: Clone + Send {
-    /// Returns the data for a journal, or `None` if it cannot be kept, or should not.
+    /// Returns the data for a journal, or `None` if the outcome cannot or should not be stored.
     fn done(&self) -> Option<&Done>;
 
     /// Creates the outcome from the data of a journal.
@@ -122,7 +122,7 @@ pub trait Outcome: Clone + Send {
     #[must_use]
     fn took(self, cpu: Option<Duration>) -> Self;
 
-    /// Returns the outcome as that of `job`, which shares the run.
+    /// Returns the outcome for `job`, which shares the run.
     #[must_use]
     fn at(self, job: Job) -> Self;
 }
@@ -147,16 +147,16 @@ impl Outcome for Done {
     }
 }
 
-/// Performs runs: in the simulator, or on real packets.
+/// Performs runs, in the simulator or on real packets.
 pub trait Worker<O>: Sync {
-    /// Performs the run of `task`. Returns `None` if it was interrupted or given up.
+    /// Performs the run of `task`. Returns `None` if the run was interrupted or given up.
     fn perform(&self, task: Task, interrupt: &Interrupt) -> Option<O>;
 }
 
-/// Collects outcomes, and decides on the next round.
+/// Collects outcomes and decides on the next round.
 pub trait Evidence<O>: Send {
-    /// Returns the tasks of the next round, each once, or no tasks if all is done. All tasks of a round are entered or
-    /// lost before the next call.
+    /// Returns the tasks of the next round, without duplicates, or no tasks if the session is complete. Before the next
+    /// call, each task of the round is either entered or lost.
     fn due(&mut self) -> Vec<Task>;
 
     /// Enters the outcome of `task`. Outcomes arrive in any order.
@@ -166,7 +166,7 @@ pub trait Evidence<O>: Send {
 /// Environment of a session.
 #[derive(Clone, Copy)]
 pub struct Conduct<'c> {
-    /// Number of runs at a time.
+    /// Number of runs that are performed at the same time.
     pub execution: Execution,
     /// Observer of the progress.
     pub watch: &'c dyn Watch,

@@ -8,7 +8,7 @@ use crate::session::{Keeping, Session};
 use crate::set::{Conduct, Evidence, RunId, Set, Task, Worker};
 use crate::threads::carry_out;
 
-/// Plans, each of which is a part of the set.
+/// Set of runs in which each plan is a part.
 struct Plans<'p>(&'p [Plan]);
 
 impl Set for Plans<'_> {
@@ -46,8 +46,8 @@ impl Evidence<Done> for All {
     }
 }
 
-/// Performs the compared runs of all `plans`, without those that a precision adds. Returns them in the order of the
-/// plans and of their runs. Runs that were interrupted or given up are missing.
+/// Performs the compared runs of all `plans`, without the runs that a precision adds. Returns the runs in the order of
+/// the plans and their runs. Runs that were interrupted or given up are missing.
 ///
 /// # Panics
 /// If the threads cannot be started.

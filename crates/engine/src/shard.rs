@@ -1,4 +1,4 @@
-//! Shards: numbered parts of an experiment's runs, such as the third of 64.
+//! Shards: numbered parts of an experiment's runs, such as part 3 of 64.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Part of an experiment's runs that is performed separately, on any machine. `3/64` is the third of 64.
+/// Part of an experiment's runs that is performed separately, on any machine. `3/64` is part 3 of 64.
 ///
 /// ```
 /// use dupack_engine::Shard;
@@ -19,16 +19,16 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
-    /// Counted from 1.
+    /// Number of the shard, counted from 1.
     index: u32,
     of: u32,
 }
 
-/// Error in a shard.
+/// Error in the text or the numbers of a shard.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ShardError {
-    /// The text has another form.
+    /// The text is not of the form `3/64`.
     #[error("invalid shard `{text}`: write its number and the number of shards, such as 3/64")]
     Form {
         /// The text.
@@ -54,7 +54,7 @@ pub enum ShardError {
 }
 
 impl Shard {
-    /// Maximum number of shards of an experiment. Experiments with more runs than this need another approach.
+    /// Maximum number of shards of an experiment.
     pub const MOST: u32 = 100_000;
 
     /// Creates the shard `index`, counted from 1, of `of` shards.
@@ -72,7 +72,7 @@ impl Shard {
         Ok(Self { index, of })
     }
 
-    /// Iterates over all of `of` shards in order.
+    /// Returns all `of` shards in order.
     pub fn all(of: u32) -> impl Iterator<Item = Self> {
         (1..=of).map(move |index| Self { index, of })
     }
@@ -100,7 +100,7 @@ impl FromStr for Shard {
     type Err = ShardError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // `parse` alone would accept `+3`.
+        // The digits are checked because `parse` would accept `+3`.
         let number = |digits: &str| match digits.bytes().all(|b| b.is_ascii_digit()) {
             true => digits.parse::<u64>().ok(),
             false => None,

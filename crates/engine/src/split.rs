@@ -1,12 +1,13 @@
 //! Distribution of an experiment's runs among shards.
 //!
-//! All shards must compute the same distribution without communication. It is therefore a function of the plan alone:
-//! of the runs in order, including those that measure harm, and of their estimated packets, as whole numbers.
+//! All shards must compute the same distribution without communication. Therefore, the distribution depends only on the
+//! plan: on the ordered runs, including runs that measure harm, and on their estimated numbers of packets (integers).
 //!
-//! Runs are assigned by decreasing length, each to the shard with the least work so far (longest processing time first;
-//! Graham, "Bounds on Multiprocessing Timing Anomalies", SIAM J. Appl. Math. 17, 1969). Runs that differ only in their
-//! seed are adjacent, so they are distributed evenly, and an error of their estimate affects all shards alike. The runs
-//! of a point and a seed, which are compared with each other, stay together if this costs almost nothing.
+//! Runs are assigned in order of decreasing length, each to the shard with the least work so far (longest processing
+//! time first; Graham, "Bounds on Multiprocessing Timing Anomalies", SIAM J. Appl. Math. 17, 1969). Runs that differ
+//! only in their seed are adjacent in this order, so they are distributed evenly, and an error of their estimate
+//! affects all shards equally. The runs of a point and a seed are compared with each other. They stay together if this
+//! hardly increases the work of the longest shard.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -25,23 +26,23 @@ use crate::set::{Conduct, Evidence, Task};
 use crate::shard::Shard;
 use crate::threads::carry_out;
 
-/// Reciprocal of the increase of the longest shard up to which the runs of a point and a seed stay together. Estimates
-/// of the length of a run are no more precise than this.
+/// Reciprocal of the maximum relative increase of the longest shard for which the runs of a point and a seed stay
+/// together. Estimates of the length of a run are not more precise than this.
 const TOGETHER: u64 = 50;
 
-/// All runs of a plan, with their shards.
+/// All runs of a plan with their shards.
 #[derive(Clone, Debug)]
 pub struct Split<'p> {
     pub(crate) plan: &'p Plan,
     of: u32,
     pub(crate) tasks: Vec<Task>,
-    /// Estimated packets of each run.
+    /// Estimated number of packets of each run.
     costs: Vec<u64>,
     /// Index of the shard of each run, counted from 0.
     places: Vec<usize>,
 }
 
-/// The runs of one shard.
+/// Runs of one shard.
 #[derive(Clone, Debug)]
 pub struct Share<'p> {
     plan: &'p Plan,
@@ -62,8 +63,8 @@ fn item(plan: &Plan, task: Task) -> Item {
 }
 
 impl<'p> Split<'p> {
-    /// Splits the runs of `plan` into `of` shards, at least one. Some are empty if there are fewer runs. `source` is
-    /// the text of the experiment.
+    /// Splits the runs of `plan` into `of` shards, but at least one. If there are fewer runs than shards, some shards
+    /// are empty. `source` is the text of the experiment.
     ///
     /// # Errors
     /// If the experiment specifies a precision, because its additional runs depend on the results of the first ones.
@@ -119,7 +120,7 @@ impl<'p> Split<'p> {
         sizes
     }
 
-    /// Returns the estimated share of the work of each shard, in order, from 0 to 1.
+    /// Returns the estimated fraction of the work in each shard, in order, from 0 to 1.
     #[must_use]
     pub fn parts(&self) -> Vec<f64> {
         let mut parts = vec![0.0; self.of as usize];
@@ -156,11 +157,11 @@ impl Share<'_> {
         self.tasks.len()
     }
 
-    /// Performs its runs. Each is kept in `journal` at once, and runs that it contains are not repeated. Returns the
-    /// number of finished runs.
+    /// Performs the runs of the shard. Each run is stored in `journal` at once, and runs that the journal contains are
+    /// not repeated. Returns the number of finished runs.
     ///
     /// # Errors
-    /// If a run cannot be kept. No further run is begun then, because runs that are not kept are lost.
+    /// If a run cannot be stored. Then no further run is started, because runs that are not stored are lost.
     ///
     /// # Panics
     /// If the threads cannot be started.
@@ -179,7 +180,7 @@ impl Share<'_> {
         Ok(session.end()?.entered)
     }
 
-    /// Returns the number of its runs that are missing in `stored`.
+    /// Returns the number of runs of the shard that are missing in `stored`.
     #[must_use]
     pub fn missing(&self, stored: &Stored) -> usize {
         let tasks = self.tasks.iter();
@@ -188,7 +189,7 @@ impl Share<'_> {
     }
 }
 
-/// Evidence that only counts runs, because their outcomes are kept in the journal.
+/// Evidence that only counts runs, because the journal stores their outcomes.
 struct Count {
     due: Vec<Task>,
     entered: usize,
@@ -209,11 +210,11 @@ fn find(plan: &Plan, stored: &Stored, task: Task) -> Option<Run> {
     stored.find(&id(plan, task), task.job)
 }
 
-/// Runs that are compared with each other: seed and point.
+/// Seed and point. Runs with the same seed and point are compared with each other.
 type Place = (u64, usize);
 
-/// Kind of runs that differ only in their seed. The order of kinds is arbitrary but fixed. An order by stack would give
-/// the remaining runs of slow stacks to one shard.
+/// Kind of runs that differ only in their seed. The order of kinds is arbitrary but fixed. If kinds were ordered by
+/// stack, one shard would get the remaining runs of all slow stacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind(u64);
 
@@ -222,7 +223,7 @@ struct Kind(u64);
 struct Item {
     place: Place,
     kind: Kind,
-    /// Kind of all runs at its place together.
+    /// Kind of the bundle of all runs with the same place.
     kind_of_place: Kind,
     cost: u64,
 }
@@ -255,8 +256,9 @@ fn places(items: &[Item], shards: usize) -> Vec<usize> {
     apart
 }
 
-/// Returns the index of the shard for each of `costs`: in decreasing order, each goes to the shard with the least cost
-/// so far. Equal costs are ordered by kind and then by position. Among equal shards, the first is taken.
+/// Returns the index of the shard for each of `costs`. In decreasing order of cost, each is assigned to the shard with
+/// the lowest total cost so far. Equal costs are ordered by kind and then by position. Among equal shards, the first is
+/// chosen.
 fn deal(costs: &[(u64, Kind)], shards: usize) -> Vec<usize> {
     let mut longest_first: Vec<usize> = (0..costs.len()).collect();
     longest_first.sort_by_key(|&n| (Reverse(costs[n].0), costs[n].1));

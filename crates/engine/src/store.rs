@@ -1,10 +1,10 @@
 //! Folders in which runs are performed.
 //!
-//! All of them have the same structure: a file that identifies the content, a lock, finished runs, and a mark of
-//! completion. The folder of an experiment keeps all runs in a journal until its results are written. That of a
-//! [shard](shards) keeps some of them permanently. A streamed experiment keeps them block by block. Papers and report
-//! cards have journals in subfolders. Each file is written atomically, and the mark is written last, so the same
-//! command can resume the work after an interruption at any time.
+//! All of these folders have the same structure: a file that identifies the content, a lock, finished runs, and a mark
+//! of completion. The folder of an experiment keeps all runs in a journal until its results are written. The folder of
+//! a [shard](shards) keeps the runs of the shard permanently. A streamed experiment stores runs block by block. Papers
+//! and report cards have journals in subfolders. Each file is written atomically, and the mark is written last, so the
+//! same command can resume the work after an interruption at any time.
 
 mod begun;
 mod error;
@@ -21,17 +21,17 @@ pub use error::{FolderError, Unlike};
 
 use crate::folder::OutputFolder;
 
-/// The experiment as it was run, so that `dupack run` can repeat it. It is written before the runs, so it always
-/// exists.
+/// Name of the file with the experiment as it was run, so that `dupack run` can repeat it. The file is written before
+/// the runs, so it always exists.
 pub const EXPERIMENT: &str = "experiment.toml";
 
-/// Page for readers.
+/// Name of the file with the report page.
 pub const PAGE: &str = "report.html";
 
-/// The results as one JSON object, for other programs.
+/// Name of the file with the results as one JSON object, for other programs.
 pub const RESULTS: &str = "results.json";
 
-/// Identity of a folder's content, which is stored in a file.
+/// Identity of a folder's content. It is stored in a file of the folder.
 pub trait Identity: Serialize + DeserializeOwned {
     /// Name of the file.
     const FILE: &'static str;
@@ -46,7 +46,7 @@ pub trait Identity: Serialize + DeserializeOwned {
     }
 }
 
-/// A folder with an identity. It stays locked until this is dropped.
+/// Folder with an identity. The folder stays locked until this value is dropped.
 #[derive(Debug)]
 pub struct Store<I> {
     folder: OutputFolder,
@@ -64,7 +64,7 @@ impl<I: Identity> Store<I> {
     /// Reads the identity of the folder at `path`, without a lock.
     ///
     /// # Errors
-    /// If there is no folder of this kind, or the file with its identity is damaged.
+    /// If there is no folder of this kind, or if the file with the identity is damaged.
     pub fn read(path: &Path) -> Result<I, FolderError> {
         if !Self::is_at(path) {
             return Err(FolderError::None {
@@ -85,7 +85,8 @@ impl<I: Identity> Store<I> {
         }
     }
 
-    /// Writes `identity` to the empty `folder` and locks it. If several processes do this at once, one succeeds.
+    /// Writes `identity` to the empty `folder` and locks the folder. If several processes call this at the same time,
+    /// only one succeeds.
     ///
     /// # Errors
     /// If the folder is not writable or not empty.
@@ -97,7 +98,7 @@ impl<I: Identity> Store<I> {
     /// Resumes work in the folder at `path`, whose `identity` was [read](Self::read).
     ///
     /// # Errors
-    /// If another process has locked it.
+    /// If another process has locked the folder.
     pub fn again(path: &Path, identity: I) -> Result<Self, FolderError> {
         Self::lock(OutputFolder::reopen(path), identity)
     }
@@ -122,7 +123,7 @@ impl<I: Identity> Store<I> {
     /// Replaces the file with the identity, which contains the mark of completion.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn mark(&self, identity: &I) -> Result<(), FolderError> {
         Ok(self.folder.replace(I::FILE, &json(identity))?)
     }
@@ -149,7 +150,7 @@ impl<I: Identity> Store<I> {
 /// Reads the JSON object in `file`.
 ///
 /// # Errors
-/// If it cannot be read, or is not such an object.
+/// If the file cannot be read, or is not such an object.
 pub fn read_json<T: DeserializeOwned>(file: &Path) -> Result<T, FolderError> {
     let text = fs::read(file).map_err(|e| FolderError::damaged(file, &e))?;
     serde_json::from_slice(&text).map_err(|e| FolderError::damaged(file, &e))

@@ -1,12 +1,12 @@
-//! Driver of a session with the threads of this process.
+//! Driver that performs a session with the threads of this process.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::session::{Due, Session};
 use crate::set::{Conduct, Evidence, Outcome, Set, Worker};
 
-/// Performs all runs of `session` with `worker` on several threads, round after round. Runs that are interrupted are
-/// not entered. The order in which runs end does not affect the evidence.
+/// Performs all runs of `session` with `worker` on several threads, round by round. Interrupted runs are not entered.
+/// The order in which runs end does not affect the evidence.
 ///
 /// # Panics
 /// If the threads cannot be started.

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Amount {
     /// Number of runs.
     pub runs: usize,
-    /// Estimated number of their packets, to which their running time is proportional.
+    /// Estimated number of packets of these runs. Their running time is proportional to it.
     pub packets: u64,
 }
 
@@ -24,8 +24,8 @@ impl Amount {
 
 /// Observer of a session, called from any thread. It also measures processor time, because the engine has no clock.
 pub trait Watch: Sync {
-    /// Called at the start of a round: `total` is its work, of which `done` was done before. A session with a precision
-    /// has several rounds.
+    /// Called at the start of a round. `total` is the work of the round, of which `done` was already done before. A
+    /// session with a precision may have several rounds.
     fn begins(&self, total: Amount, done: Amount) {
         let _ = (total, done);
     }
@@ -40,12 +40,12 @@ pub trait Watch: Sync {
         let _ = packets;
     }
 
-    /// Receives a note for the user.
+    /// Receives a message for the user.
     fn note(&self, text: &str) {
         let _ = text;
     }
 
-    /// Returns the processor time of the calling thread so far, or `None` if it is not measured.
+    /// Returns the processor time that the calling thread has used so far, or `None` if it is not measured.
     fn cpu_time(&self) -> Option<Duration> {
         None
     }

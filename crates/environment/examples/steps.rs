@@ -1,22 +1,22 @@
 //! Measures the steps per second and the memory of environments.
 //!
-//! `cargo run --release -p dupack-environment --example steps -- COUNT THREADS AGENT [EPISODES]` steps COUNT
-//! environments of 10 Mbit/s and 40 ms of round trip, 10 ms at a time, through whole episodes of 10 s, resets included,
-//! and prints
+//! `cargo run --release -p dupack-environment --example steps -- COUNT THREADS AGENT [EPISODES]` performs steps of 10
+//! ms in COUNT environments with a rate of 10 Mbit/s and a round-trip time of 40 ms, for complete episodes of 10 s
+//! including resets, and prints
 //!
 //! ```text
 //! steps=N seconds=S packets=N bytes_each=N rss_kb=N
 //! ```
 //!
-//! `bytes_each` is the memory that a working environment takes: the growth of the resident set during the first
-//! episode, divided by COUNT (Linux; 0 elsewhere). The agents:
+//! `bytes_each` is the memory of an environment: the growth of the resident set during the first episode, divided by
+//! COUNT (on Linux; 0 on other systems). These are the agents:
 //!
 //! | AGENT | behaviour |
 //! | --- | --- |
-//! | `window` | a window of 60 segments: the link is full, nothing is lost |
-//! | `pace` | a pace that fills the link |
+//! | `window` | a window of 60 segments: the link is fully used without losses |
+//! | `pace` | a pacing rate that fully uses the link |
 //! | `orca` | Orca's preset: factors of √2 and √½ on CUBIC's window, alternating |
-//! | `aurora` | Aurora's preset: a pace that rises and falls by a factor of 1.0125, alternating |
+//! | `aurora` | Aurora's preset: a pacing rate that rises and falls by a factor of 1.0125, alternating |
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_environment::{
@@ -33,15 +33,16 @@ const PATH: &str = r#"
     buffer = "50pkt"
 "#;
 
-/// Steps of an episode, including the step that begins the next episode.
+/// Number of steps of an episode, including the step that starts the next episode.
 const STEPS: usize = 1001;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// An agent: its observations and actions.
+/// Settings and policy of an agent.
 struct Policy {
     settings: Settings,
-    /// Returns the action of an environment in a step.
+    /// Returns the action for a step of an environment. The arguments are the numbers of the step and of the
+    /// environment.
     action: fn(usize, usize) -> f32,
 }
 
@@ -117,7 +118,7 @@ fn main() -> Result<()> {
         )?,
         policy.action,
     )?;
-    // Let buffers grow to their working size.
+    // During the first episode, buffers grow to their final size.
     play.steps(STEPS)?;
     let grown = resident("VmRSS:").saturating_sub(before);
     let packets = play.packets();
@@ -136,7 +137,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Environments and their slices.
+/// Environments and the slices for their steps.
 struct Play {
     environments: VectorEnvironment,
     action: fn(usize, usize) -> f32,
@@ -146,7 +147,7 @@ struct Play {
     terminated: Vec<bool>,
     truncated: Vec<bool>,
     step: usize,
-    /// Packets of the most recent completed episodes.
+    /// Number of packets in the first episode of all environments.
     packets: u64,
 }
 

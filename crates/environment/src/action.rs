@@ -1,14 +1,15 @@
-//! Actions: one number per step, which becomes a pace, a window, or a factor on one of them.
+//! Actions: one number per step, which sets a pacing rate or a window, or multiplies one of them by a factor.
 //!
 //! | kind | the number a | effect |
 //! | --- | --- | --- |
-//! | `rate_factor` | within ± `bound` | pace · (1 + α·a), or pace / (1 − α·a) if a < 0 |
-//! | `rate` | from −1 to 1 | pace = low · (high / low)^((a + 1) / 2) |
+//! | `rate_factor` | within ± `bound` | rate · (1 + α·a), or rate / (1 − α·a) if a < 0 |
+//! | `rate` | from −1 to 1 | rate = low · (high / low)^((a + 1) / 2) |
 //! | `window_factor` | within ± `bound` | the window of the stack's own control · 2^a |
 //! | `window` | from −1 to 1 | window = low · (high / low)^((a + 1) / 2) |
 //!
-//! `"aurora"` is a `rate_factor` and `"orca"` a `window_factor`; their files cite their sources. A pace counts payload:
-//! at 10 Mbit/s with segments of 1448 bytes, 10.36 Mbit/s are on the wire.
+//! The rate is the pacing rate. `"aurora"` is a `rate_factor`, and `"orca"` is a `window_factor`; their files cite
+//! their sources. Pacing rates count payload: at 10 Mbit/s with segments of 1448 bytes, the packets take 10.36 Mbit/s
+//! on the link.
 
 mod aurora;
 mod orca;
@@ -29,14 +30,14 @@ pub use aurora::RateFactor;
 pub use orca::WindowFactor;
 pub use scale::{RateScale, WindowScale};
 
-/// The action of an agent: a preset by name (`"aurora"`, `"orca"`), or a kind with its parameters.
+/// Action of an agent: the name of a preset (`"aurora"`, `"orca"`), or a kind with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Action {
-    /// Changes the pace by a factor.
+    /// Multiplies the pacing rate by a factor.
     RateFactor(RateFactor),
-    /// Sets the pace.
+    /// Sets the pacing rate.
     Rate(RateScale),
     /// Multiplies the window of the stack's own control.
     WindowFactor(WindowFactor),
@@ -44,7 +45,7 @@ pub enum Action {
     Window(WindowScale),
 }
 
-/// Initial pace of a flow.
+/// Initial pacing rate of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
@@ -54,7 +55,7 @@ pub enum Action {
 pub enum FirstRate {
     /// A fixed rate.
     Rate(Rate),
-    /// A rate drawn uniformly between these shares of the path's rate.
+    /// A rate that is drawn uniformly between these multiples of the path's rate.
     Shares([f64; 2]),
 }
 
@@ -127,8 +128,8 @@ impl Action {
         }
     }
 
-    /// Creates the cell of a flow for a new episode of `experiment`. `chance` draws the initial pace; segments have
-    /// `segment` bytes.
+    /// Creates the cell of a flow for a new episode of `experiment`. `chance` draws the initial pacing rate; segments
+    /// have `segment` bytes.
     pub(crate) fn begin(&self, experiment: &Experiment, segment: f64, chance: &mut Stream) -> Cell {
         match self {
             Self::RateFactor(factor) => Cell::new(WIDE, factor.first_rate(experiment, chance)),
@@ -138,14 +139,14 @@ impl Action {
         }
     }
 
-    /// Puts the order for `action` into the cell. `action` is within its bounds.
+    /// Writes the order for `action` into the cell. `action` must be within its bounds.
     pub(crate) fn order(&self, action: f32, cell: &Cell, segment: f64) {
         let action = f64::from(action);
         match self {
             Self::RateFactor(factor) => cell.set_rate(factor.next(cell.rate(), action)),
             Self::Rate(rate) => cell.set_rate(rate.rate(action)),
             Self::Window(window) => cell.set_window(window.segments(action) * segment),
-            // A factor of 2^0 changes nothing, so no order is given.
+            // A factor of 2^0 has no effect, so no order is given.
             Self::WindowFactor(_) if action == 0.0 => {}
             Self::WindowFactor(_) => cell.multiply(libm::exp2(action)),
         }
@@ -165,7 +166,7 @@ impl Named for Action {
     }
 }
 
-/// An action given as a table.
+/// Action that is given as a table.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum Table {
@@ -193,7 +194,7 @@ impl<'de> Deserialize<'de> for Action {
 }
 
 impl FirstRate {
-    /// Returns the initial pace in bytes per second, clamped to `low` and `high`.
+    /// Returns the initial pacing rate in bytes per second, clamped to `low` and `high`.
     fn draw(self, experiment: &Experiment, (low, high): (f64, f64), chance: &mut Stream) -> f64 {
         let drawn = match self {
             Self::Rate(rate) => bytes_per_second(rate),
@@ -235,7 +236,8 @@ fn bytes_per_second(rate: Rate) -> f64 {
     rate.as_bits_per_second() as f64 / 8.0
 }
 
-/// Checks the bounds of a pace: ascending, above 0, and high enough to fill the path.
+/// Checks the bounds of a pacing rate: both must be above 0 and ascending, and the maximum must be high enough to fully
+/// use the path.
 fn check_rates(low: Rate, high: Rate, experiment: &Experiment) -> Result<(), EnvironmentError> {
     if low.as_bits_per_second() == 0 {
         let message = "at a pace of 0, nothing is ever sent";

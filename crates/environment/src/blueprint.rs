@@ -1,4 +1,4 @@
-//! Blueprints of environments: checked settings and a checked experiment.
+//! Blueprints of environments: validated settings and a validated experiment.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::range::{Drawing, Drawn};
 use crate::settings::Settings;
 use crate::space::Space;
 
-/// The description that environments are built from. Any number of environments and threads can share it.
+/// Description from which environments are built. Any number of environments and threads can share it.
 #[derive(Debug)]
 pub struct Blueprint {
     template: Template,
@@ -28,7 +28,7 @@ pub struct Blueprint {
     warm_up: Duration,
 }
 
-/// A simulation at the start of an episode, and the cells of its agents.
+/// Simulation at the start of an episode, and the cells of its agents.
 pub(crate) struct Beginning {
     pub(crate) built: Built,
     pub(crate) cells: Vec<Arc<Cell>>,
@@ -38,12 +38,12 @@ pub(crate) struct Beginning {
 impl Blueprint {
     /// Checks `settings` and the experiment `source`, with the algorithms of `catalog`.
     ///
-    /// The experiment has one stack, and an agent controls each flow that runs it. All other flows run the stacks that
-    /// they name. The recovery is that of the stack; so is the underlying control if an agent multiplies its window.
-    /// Seeds, claims and precision of the experiment are not used.
+    /// The experiment has one stack, and an agent controls each flow that uses this stack. All other flows use the
+    /// stacks that they name. The stack determines the recovery, and the underlying control if an agent multiplies its
+    /// window. Seeds, claims and precision of the experiment are ignored.
     ///
     /// # Errors
-    /// Returns an error that names the invalid setting and what to write instead.
+    /// Returns an error that names the invalid setting and suggests a correction.
     pub fn new(
         source: &Source,
         settings: Settings,
@@ -84,7 +84,7 @@ impl Blueprint {
         &self.settings
     }
 
-    /// Returns the names of the agents, in the order that all slices use.
+    /// Returns the names of the agents, in the order of all slices.
     #[must_use]
     pub fn agents(&self) -> &[String] {
         &self.agents
@@ -96,7 +96,7 @@ impl Blueprint {
         self.settings.observation.space()
     }
 
-    /// Returns the action space of each agent: one number.
+    /// Returns the action space of each agent, which has one number.
     #[must_use]
     pub fn action_space(&self) -> Space {
         self.settings.action.space()
@@ -113,7 +113,7 @@ impl Blueprint {
         self.settings.observation.len()
     }
 
-    /// Returns warnings about settings in the experiment that defeat each other.
+    /// Returns warnings about conflicting settings in the experiment.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         self.template.warnings()
@@ -223,7 +223,7 @@ impl Blueprint {
         }
     }
 
-    /// Returns the payload bytes of a full segment of the agents' flows, the unit of windows.
+    /// Returns the payload bytes of a full segment of the agents' flows, which is the unit of windows.
     fn segment(&self) -> f64 {
         let e = &self.template.scenario().experiment;
         let group = e.flows.iter().find(|group| group.stack.is_none());
@@ -287,7 +287,7 @@ fn check_flows(scenario: &Scenario) -> Result<(), EnvironmentError> {
     }
 }
 
-/// Checks that the stack is compatible with what the agents set.
+/// Checks that the stack is compatible with the kind of action.
 fn check_stack(scenario: &Scenario, hold: Hold) -> Result<(), EnvironmentError> {
     let refuse =
         |message: String, remedy: &str| Err(EnvironmentError::setting("stacks.0", message, remedy));

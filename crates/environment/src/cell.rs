@@ -1,22 +1,22 @@
-//! Cells: the shared state of an agent and the congestion control that follows it.
+//! Cells: shared state of an agent and the congestion control that follows its orders.
 //!
-//! The control is a plug-in inside the simulation, and the agent is outside. Both hold the same cell: the agent writes
-//! orders into it between steps, and the control writes notes about ACKs. Only one thread at a time owns the
-//! environment, and thus both of them, so the cell is never contended. Atomics make it shareable at the cost of plain
-//! loads and stores.
+//! The control is a plug-in inside the simulation, and the agent is outside. Both share a cell: between steps, the
+//! agent writes orders into the cell, and during steps, the control records ACKs in it. Only one thread at a time owns
+//! the environment with the agent and the control, so there is no contention. The fields are atomics so that the cell
+//! can be shared; relaxed loads and stores cost no more than plain ones.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use dupack_tcp::facts::AckFacts;
 use dupack_tcp::time::{Duration, Instant};
 
-/// Orders of the agent, and notes of its control.
+/// Orders of the agent, and measurements of its control.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Cell {
     /// Window in bytes; used only if the agent sets it.
     window: Real,
-    /// Bytes of payload per second; used only if the agent sets the pace.
+    /// Pacing rate in payload bytes per second; used only if the agent sets the pacing rate.
     rate: Real,
     /// Factor for the window at the next ACK.
     factor: Real,
@@ -26,13 +26,14 @@ pub(crate) struct Cell {
     samples: Count,
     rtt_least: Count,
     rtt_last: Count,
-    /// Start time of the current notes.
+    /// Start time of the current measurements.
     since: Count,
-    /// Sums of r, t, t² and t·r over the round-trip samples r at times t since then, in seconds.
+    /// Sums of r, t, t² and t·r over the round-trip samples r, where t is the time of the sample after `since`. All are
+    /// in seconds.
     sums: [Real; 4],
 }
 
-/// Information from ACKs since the notes were last taken.
+/// Information from ACKs since the measurements were last taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Notes {
     /// Number of ACKs.
@@ -41,11 +42,11 @@ pub(crate) struct Notes {
     pub(crate) timeouts: u64,
     /// Payload bytes that ACKs reported as delivered for the first time.
     pub(crate) delivered_bytes: u64,
-    /// Round-trip times, if any were measured.
+    /// Statistics of the round-trip times, if any were measured.
     pub(crate) rtt: Option<RoundTrips>,
 }
 
-/// Round-trip times of an interval.
+/// Statistics of the round-trip times in an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RoundTrips {
     /// Mean, in seconds.
@@ -54,8 +55,8 @@ pub(crate) struct RoundTrips {
     pub(crate) least: f64,
     /// Last sample, in seconds.
     pub(crate) last: f64,
-    /// Slope of the least-squares line through the samples, in seconds per second; 0 if all were measured at the same
-    /// time.
+    /// Slope of the least-squares line through the samples, in seconds per second; 0 if all samples were measured at
+    /// the same time.
     pub(crate) slope: f64,
 }
 
@@ -98,7 +99,7 @@ impl Cell {
         self.factor.set(self.factor.get() * factor);
     }
 
-    /// Takes the factor to apply to the window now.
+    /// Returns the factor to apply to the window now, and resets it to 1.
     pub(crate) fn take_factor(&self) -> f64 {
         let factor = self.factor.get();
         if factor != 1.0 {
@@ -107,7 +108,7 @@ impl Cell {
         factor
     }
 
-    /// Notes an ACK.
+    /// Records an ACK.
     pub(crate) fn note_ack(&self, ack: &AckFacts<'_>) {
         self.acks.add(1);
         self.delivered.add(ack.delivered_bytes);
@@ -132,17 +133,17 @@ impl Cell {
         sum_tr.add(t * r);
     }
 
-    /// Notes a timeout.
+    /// Records a timeout.
     pub(crate) fn note_timeout(&self) {
         self.timeouts.add(1);
     }
 
-    /// Returns the number of ACKs and timeouts since the notes were last taken.
+    /// Returns the number of ACKs and timeouts since the measurements were last taken.
     pub(crate) fn happenings(&self) -> u64 {
         self.acks.get() + self.timeouts.get()
     }
 
-    /// Takes the notes and starts new ones at `now`.
+    /// Returns the measurements and starts new ones at `now`.
     pub(crate) fn take(&self, now: Instant) -> Notes {
         let samples = self.samples.take();
         let [sum_r, sum_t, sum_tt, sum_tr] = self.sums.each_ref().map(Real::take);
@@ -156,7 +157,7 @@ impl Cell {
             delivered_bytes: self.delivered.take(),
             rtt: (samples > 0).then(|| {
                 let n = samples as f64;
-                // n times the variance of the times; rounding may leave a tiny value instead of 0.
+                // This is n times the variance of the times. Due to rounding, it may be a tiny value instead of 0.
                 let spread = sum_tt - sum_t * sum_t / n;
                 let slope = (sum_tr - sum_t * sum_r / n) / spread;
                 let is_spread = samples > 1 && spread > 1e-12 * sum_tt;
@@ -171,7 +172,7 @@ impl Cell {
     }
 }
 
-/// A real number in a cell.
+/// Real number in a cell.
 #[derive(Debug)]
 struct Real(AtomicU64);
 
@@ -199,7 +200,7 @@ impl Real {
     }
 }
 
-/// A whole number in a cell.
+/// Integer in a cell.
 #[derive(Debug, Default)]
 struct Count(AtomicU64);
 
@@ -239,12 +240,12 @@ mod tests {
 
     #[test]
     fn round_trips_have_mean_minimum_last_and_slope() {
-        // 40 ms, then 1 ms more every 10 ms: 0.1 s/s.
+        // The round-trip time starts at 40 ms and grows by 1 ms every 10 ms: the slope is 0.1 s/s.
         let rtt = noted(&[(0, 40), (10, 41), (20, 42), (30, 43)]).unwrap();
         assert!((rtt.mean - 0.0415).abs() < 1e-12, "{rtt:?}");
         assert_eq!((rtt.least, rtt.last), (0.040, 0.043));
         assert!((rtt.slope - 0.1).abs() < 1e-9, "{rtt:?}");
-        // Down and up again: the slope is 0.
+        // The round-trip time falls and rises again: the slope is 0.
         let rtt = noted(&[(0, 41), (10, 40), (20, 41)]).unwrap();
         assert!(rtt.slope.abs() < 1e-9, "{rtt:?}");
     }

@@ -1,17 +1,17 @@
-//! The congestion control that follows an agent's orders.
+//! Congestion control that follows an agent's orders.
 //!
-//! It is a plug-in like any other: the sender calls it at ACKs, losses and timeouts, and it answers with the agent's
-//! orders. An order therefore takes effect at the sender's next call: a window or a factor at the next ACK, loss or
-//! timeout, a rate with the next segment. No other part of the simulation knows about the agent.
+//! It is a plug-in like any other: the sender calls it at ACKs, losses and timeouts, and it returns the agent's orders.
+//! Therefore, an order takes effect at the sender's next call: a window at the next ACK, loss or timeout, a factor at
+//! the next ACK, and a rate with the next segment. No other part of the simulation knows about the agent.
 //!
 //! | agent sets | behaviour of the control |
 //! | --- | --- |
-//! | a rate | paces at the rate, with a window too large to limit it |
-//! | a window | keeps the window whatever is lost; ACKs clock segments out |
-//! | a factor | the stack's own control; its window is multiplied once at the next ACK, and it continues from there |
+//! | a rate | paces at the rate, with a window that is too large to be a limit |
+//! | a window | keeps the window regardless of losses; ACKs clock the transmissions |
+//! | a factor | is the stack's own control; its window is multiplied once at the next ACK, and the control continues with the new window |
 //!
-//! A rate or a window also persists through losses and timeouts: the agent decides how to respond to a loss. The
-//! recovery still repairs the loss. Like BBR, such a control governs by a model ([`Governance::Model`]), so that a
+//! Losses and timeouts do not change an ordered rate or window: the agent decides how to respond to a loss. The
+//! recovery still repairs the loss. Like BBR, such a control governs by a model ([`Governance::Model`]), so that the
 //! recovery adds no limit of its own (no PRR).
 
 use std::sync::Arc;
@@ -25,13 +25,13 @@ use dupack_tcp::window::Window;
 
 use crate::cell::Cell;
 
-/// A window that never limits: a terabyte. It is finite because recoveries calculate with it.
+/// Window in bytes that is never a limit: one terabyte. It is finite because recoveries calculate with it.
 pub(crate) const WIDE: f64 = 1e12;
 
-/// The part of the control that an agent sets.
+/// Part of the control that an agent sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// The pace.
+    /// The pacing rate.
     Rate,
     /// The window.
     Window,
@@ -61,7 +61,7 @@ pub(crate) fn obey(
     }
 }
 
-/// A control that sets the ordered window and pace.
+/// Control that sets the ordered window and pacing rate.
 #[derive(Debug)]
 struct Ordered {
     cell: Arc<Cell>,
@@ -113,7 +113,7 @@ impl CongestionControl for Ordered {
     }
 }
 
-/// A control of the catalog whose window the agent multiplies.
+/// Control of the catalog whose window the agent multiplies.
 #[derive(Debug)]
 struct Multiplied {
     cell: Arc<Cell>,

@@ -1,4 +1,4 @@
-//! A single environment: a series of episodes.
+//! Single environment: a series of episodes.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use crate::episode::{Episode, Fingerprint};
 use crate::error::{EnvironmentError, check_length};
 use crate::info::Info;
 
-/// A path, and agents that control flows over it.
+/// Environment: a path, and agents that control flows over the path.
 ///
-/// [`reset`](Self::reset) begins an episode, and [`step`](Self::step) advances it. With one agent it corresponds to
-/// Gymnasium's `Env`, with several to PettingZoo's `ParallelEnv`.
+/// [`reset`](Self::reset) starts an episode, and [`step`](Self::step) advances it. An environment with one agent
+/// corresponds to Gymnasium's `Env`, and an environment with several agents to PettingZoo's `ParallelEnv`.
 #[derive(Debug)]
 pub struct Environment {
     blueprint: Arc<Blueprint>,
     /// Seed of the first episode; the seeds of later episodes derive from it.
     seed: u64,
-    /// Number of episodes begun since the seed was set.
+    /// Number of episodes started since the seed was set.
     episodes: u64,
     episode: Option<Episode>,
     fingerprint: Fingerprint,
 }
 
 /// Destination for the outcome of a step. With several environments or agents, each slice has the numbers of the first
-/// environment, agent by agent, then those of the next.
+/// environment, agent by agent, then the numbers of the next environment.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct StepOutput<'a> {
@@ -36,7 +36,7 @@ pub struct StepOutput<'a> {
     pub rewards: &'a mut [f64],
     /// `true` for each agent whose transfer is complete.
     pub terminated: &'a mut [bool],
-    /// `true` for each agent whose time ran out before that.
+    /// `true` for each agent whose episode ended before its transfer was complete.
     pub truncated: &'a mut [bool],
 }
 
@@ -57,7 +57,7 @@ impl<'a> StepOutput<'a> {
         }
     }
 
-    /// Checks that the slices have room for `agents` agents with `observed` numbers each.
+    /// Checks that the slices have the lengths for `agents` agents with `observed` numbers each.
     pub(crate) fn check(&self, agents: usize, observed: usize) -> Result<(), EnvironmentError> {
         let each = || format!("one for each of {agents} agents, environment by environment");
         check_observations(self.observations.len(), agents, observed)?;
@@ -67,7 +67,7 @@ impl<'a> StepOutput<'a> {
     }
 }
 
-/// Checks that there is room for the observations of all agents.
+/// Checks that a slice with `given` numbers has the length for the observations of all agents.
 pub(crate) fn check_observations(
     given: usize,
     agents: usize,
@@ -79,7 +79,7 @@ pub(crate) fn check_observations(
 }
 
 impl Environment {
-    /// Creates an environment. Without a seed in `reset`, its first episode has seed 0.
+    /// Creates an environment. If the first call of `reset` has no seed, the first episode has seed 0.
     #[must_use]
     pub const fn new(blueprint: Arc<Blueprint>) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Environment {
         }
     }
 
-    /// Returns the blueprint that the environment was built from.
+    /// Returns the blueprint from which the environment was built.
     #[must_use]
     pub const fn blueprint(&self) -> &Arc<Blueprint> {
         &self.blueprint
@@ -102,13 +102,13 @@ impl Environment {
         self.fingerprint = fingerprint;
     }
 
-    /// Begins an episode. With a `seed`, the network is the same as in a run of the experiment with that seed, apart
-    /// from the agents. Without one, the seed derives from the last. Values in `fixed` replace drawn values; only keys
-    /// that have a range can be fixed.
+    /// Starts an episode. With a `seed`, the network is the same as in a run of the experiment with that seed, apart
+    /// from the agents. Without a seed, the seed is derived from the last one. Values in `fixed` replace drawn values;
+    /// only keys with a range can be fixed.
     ///
     /// # Errors
-    /// Returns an error if `observations` does not have the total length of all observations, or the episode cannot be
-    /// built.
+    /// Returns an error if the length of `observations` is not the total length of all observations, or if the episode
+    /// cannot be built.
     pub fn reset(
         &mut self,
         seed: Option<u64>,
@@ -123,7 +123,7 @@ impl Environment {
             self.episodes = 0;
         }
         let seed = episode_seed(self.seed, self.episodes);
-        // Drop the old episode first so that the new one can reuse its memory.
+        // The old episode is dropped first, so that the new one can reuse its memory.
         self.episode = None;
         let episode = Episode::new(&self.blueprint, seed, fixed, self.fingerprint)?;
         self.episodes += 1;
@@ -135,11 +135,11 @@ impl Environment {
         Ok(())
     }
 
-    /// Gives each agent's order, simulates one step, and writes the outcome. An agent whose transfer is complete gives
-    /// no more orders: its action is ignored, its reward is 0, and its observation stays as it was.
+    /// Applies the action of each agent, simulates one step, and writes the outcome. For an agent whose transfer is
+    /// complete, the action is ignored, the reward is 0, and the observation does not change.
     ///
     /// # Errors
-    /// Returns an error, and simulates nothing, if there is no episode, the episode is over, a slice has the wrong
+    /// Returns an error without simulating a step if there is no episode, the episode is over, a slice has the wrong
     /// length, or an action is out of bounds.
     pub fn step(
         &mut self,
@@ -222,7 +222,8 @@ impl Environment {
     }
 }
 
-/// Returns the seed of the `n`th episode after an environment was given `seed`. The first episode has `seed` itself.
+/// Returns the seed of episode `n`, counted from 0, of an environment that was reset with `seed`. Episode 0 has `seed`
+/// itself.
 #[must_use]
 pub fn episode_seed(seed: u64, n: u64) -> u64 {
     match n {

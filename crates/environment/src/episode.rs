@@ -1,4 +1,4 @@
-//! An episode: a simulation and the flows of its agents.
+//! Episode: a simulation and the flows of its agents.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::error::EnvironmentError;
 use crate::interval::Interval;
 use crate::measured::{Gauge, Measured};
 
-/// A running episode.
+/// Running episode.
 #[derive(Debug)]
 pub(crate) struct Episode {
     simulation: Simulation,
@@ -28,24 +28,24 @@ pub(crate) struct Episode {
     hash: Option<Box<TraceHash>>,
 }
 
-/// The flow of an agent.
+/// Flow of an agent.
 #[derive(Debug)]
 pub(crate) struct Agent {
     pub(crate) flow: FlowId,
     cell: Arc<Cell>,
     gauge: Gauge,
-    /// The current observation.
+    /// Current observation.
     pub(crate) numbers: Vec<f32>,
-    /// `true` once the transfer is complete; the flow then takes no more orders.
+    /// `true` once the transfer is complete; the flow then accepts no more orders.
     pub(crate) is_done: bool,
     action: f64,
 }
 
-/// Controls whether the trace of an episode is hashed.
+/// Option to hash the trace of an episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fingerprint {
-    /// No hash, at no cost.
+    /// No hash.
     #[default]
     Off,
     /// A hash of every event of every packet, as in a run of an experiment.
@@ -95,7 +95,7 @@ impl Episode {
         Ok(episode)
     }
 
-    /// Gives the orders of the agents. The actions are within their bounds.
+    /// Writes the orders of the agents. The actions must be within their bounds.
     pub(crate) fn order(&mut self, blueprint: &Blueprint, actions: &[f32]) {
         for (agent, action) in self.agents.iter_mut().zip(actions) {
             if agent.is_done {
@@ -130,7 +130,7 @@ impl Episode {
         }
     }
 
-    /// Calls `told` for each agent with its index and what its sender has measured in the step. Agents that were
+    /// Calls `told` for each agent, with its index and the measurements of its sender in the step. Agents that were
     /// already done are skipped.
     pub(crate) fn read(&mut self, hold: Hold, mut told: impl FnMut(usize, &mut Agent, &Measured)) {
         let now = self.simulation.now();
@@ -189,7 +189,7 @@ impl Episode {
         }
     }
 
-    /// Simulates until an agent's control sees an ACK or a timeout, or the time runs out.
+    /// Simulates until an agent's control gets an ACK or a timeout, or until the end of the episode.
     fn run_until_ack(&mut self) {
         let happenings = |agents: &[Agent]| {
             agents
@@ -210,7 +210,7 @@ impl Episode {
     }
 }
 
-/// Minimum length of a step: on a path without delay, a fraction of a round trip might be 0.
+/// Minimum length of a step, because a fraction of a round-trip time might be 0 on a path without delay.
 const LEAST_STEP: Duration = Duration::from_micros(1);
 
 fn run<O: Observer>(simulation: &mut Simulation, until: Instant, observer: &mut O) {

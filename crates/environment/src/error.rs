@@ -1,11 +1,11 @@
-//! Errors of callers. Each names its place and what to do instead.
+//! Errors of callers. Each error names its place and suggests a correction.
 
 use dupack_lab::experiment::load::ExperimentError;
 use dupack_lab::run::BuildError;
 use miette::Diagnostic;
 use thiserror::Error;
 
-/// An error in the description of an environment, or in a call.
+/// Error in the description of an environment, or in a call.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum EnvironmentError {
@@ -17,7 +17,7 @@ pub enum EnvironmentError {
     #[error("{place}: {message}")]
     #[diagnostic(help("{remedy}"))]
     Setting {
-        /// Path of the setting: `action.low`.
+        /// Path of the setting, such as `action.low`.
         place: String,
         /// The error message.
         message: String,
@@ -49,9 +49,9 @@ pub enum EnvironmentError {
         agent: usize,
         /// The action.
         value: f32,
-        /// Smallest allowed action.
+        /// Minimum action.
         low: f32,
-        /// Largest allowed action.
+        /// Maximum action.
         high: f32,
     },
     /// A slice has the wrong length.
@@ -108,7 +108,7 @@ impl EnvironmentError {
         }
     }
 
-    /// Returns the same error for environment `number` of several.
+    /// Returns the same error for the environment with the index `number`.
     #[must_use]
     pub(crate) fn of_environment(self, number: usize) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! Features: the numbers that observations and rewards are built from, by name.
+//! Features: named numbers from which observations and rewards are built.
 
 use core::fmt;
 use core::str::FromStr;
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use crate::measured::{Measured, per};
 use crate::names::unknown;
 
-/// A number that an agent can observe at the end of a step.
+/// Number that an agent can observe at the end of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[non_exhaustive]
 pub enum Feature {
-    /// Delivered, in Mbit/s.
+    /// Delivered payload, in Mbit/s.
     Throughput,
-    /// Sent, in Mbit/s.
+    /// Sent payload, in Mbit/s.
     SendRate,
     /// Lost / (lost + delivered).
     LossRatio,
@@ -27,7 +27,7 @@ pub enum Feature {
     Srtt,
     /// Mean minus minimum round-trip time.
     Queueing,
-    /// Growth of the round-trip time.
+    /// Slope of the round-trip time within the step.
     LatencyGradient,
     /// Mean round-trip time / minimum of all means.
     LatencyRatio,
@@ -35,7 +35,7 @@ pub enum Feature {
     SendRatio,
     /// Congestion window.
     Window,
-    /// Pace.
+    /// Pacing rate.
     Pace,
     /// Segments in flight.
     InFlight,
@@ -47,7 +47,7 @@ pub enum Feature {
     Interval,
     /// Throughput / maximum throughput.
     ThroughputShare,
-    /// Pace / maximum throughput.
+    /// Pacing rate / maximum throughput.
     PaceShare,
     /// 5 · loss rate / maximum throughput.
     LossShare,
@@ -55,7 +55,7 @@ pub enum Feature {
     AcksPerWindow,
     /// Minimum / smoothed round-trip time.
     RttShare,
-    /// The same ratio with a margin.
+    /// Minimum / smoothed round-trip time, multiplied by 1.25 and at most 1.
     DelayMargin,
     /// The agent's last action.
     LastAction,
@@ -65,7 +65,7 @@ pub enum Feature {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Description {
-    /// Name in settings.
+    /// Name of the feature in settings.
     pub name: &'static str,
     /// Unit; empty for a count or a ratio.
     pub unit: &'static str,
@@ -79,12 +79,12 @@ pub struct Description {
     pub neutral: f32,
 }
 
-/// Orca's margin for the delay (β), and the weight of a loss relative to throughput (ζ). The authors' code has 1.25
-/// (`delay_margin_coef`) and 5.
+/// Orca's margin for the delay (β): 1.25 in the authors' code (`delay_margin_coef`). `LOSS_WEIGHT` is the weight of a
+/// loss relative to throughput (ζ): 5 in the authors' code.
 pub(crate) const DELAY_MARGIN: f64 = 1.25;
 pub(crate) const LOSS_WEIGHT: f64 = 5.0;
 
-/// Upper bound of unbounded quantities: an agent cannot learn anything from larger values.
+/// Upper bound of quantities without a natural bound. Larger values are not useful to an agent.
 const MUCH: f32 = 1e6;
 
 impl Feature {
@@ -115,7 +115,7 @@ impl Feature {
         Self::LastAction,
     ];
 
-    /// Returns name, unit, meaning and bounds.
+    /// Returns the name, unit, meaning and bounds of the feature.
     #[must_use]
     pub const fn description(self) -> Description {
         let (name, unit, meaning, bounds) = match self {
@@ -244,7 +244,7 @@ impl Feature {
         }
     }
 
-    /// Returns the feature's number after a step, clamped to its bounds.
+    /// Returns the value of the feature after a step, clamped to its bounds.
     #[must_use]
     pub fn of(self, step: &Measured) -> f32 {
         let told = self.description();
@@ -330,7 +330,7 @@ mod tests {
         assert!(error.contains("did you mean `throughput`?"), "{error}");
     }
 
-    /// Features have numbers within their bounds before any step and after extreme steps.
+    /// Every feature has a value within its bounds, before any step and after extreme steps.
     #[test]
     fn every_feature_is_within_its_bounds() {
         let wild = Measured {
@@ -383,7 +383,7 @@ mod tests {
             (Feature::SendRatio, 1.25),
             (Feature::ThroughputShare, 0.8),
             (Feature::PaceShare, 2.0),
-            // 5 · 300 kB/s of 1500 kB/s.
+            // The value is 5 · 300 kB/s divided by 1500 kB/s.
             (Feature::LossShare, 1.0),
             (Feature::AcksPerWindow, 0.2),
             (Feature::RttShare, 0.5),

@@ -1,4 +1,4 @@
-//! State of an episode as the simulator knows it: for logs and curves, not for agents.
+//! State of an episode according to the simulator, for logs and learning curves, but not for agents.
 
 use dupack_lab::experiment::SweepValue;
 use dupack_net::link::LossNature;
@@ -6,7 +6,7 @@ use dupack_tcp::time::Duration;
 
 use crate::episode::{Agent, Episode};
 
-/// State of an episode, counted from the end of the warm-up.
+/// State of an episode. Counters start at the end of the warm-up.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Info {
@@ -28,21 +28,21 @@ pub struct Info {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct AgentInfo {
-    /// Mean rate at which the receiver got data in order, in Mbit/s.
+    /// Mean rate of data that arrived in order at the receiver, in Mbit/s.
     pub goodput: f64,
     /// Congestion window in segments.
     pub window: f64,
     /// Smoothed round-trip time in seconds; 0 before a sample.
     pub srtt: f64,
-    /// Data packets sent, including retransmissions.
+    /// Number of data packets sent, including retransmissions.
     pub packets: u64,
-    /// Those of them dropped by a queue, or otherwise because of congestion.
+    /// Number of these packets that were dropped by a queue or otherwise because of congestion.
     pub queue_drops: u64,
-    /// Those of them lost for another reason.
+    /// Number of these packets that were lost for another reason.
     pub link_losses: u64,
-    /// Spurious retransmissions: a copy of the segment had arrived or was in transit.
+    /// Number of spurious retransmissions: a copy of the segment had arrived or was in flight.
     pub needless_repeats: u64,
-    /// Retransmission timeouts since the flow began.
+    /// Number of retransmission timeouts since the start of the flow.
     pub timeouts: u64,
 }
 

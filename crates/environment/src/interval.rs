@@ -1,4 +1,4 @@
-//! The length of a step.
+//! Length of a step.
 
 use core::fmt;
 use core::str::FromStr;
@@ -7,21 +7,21 @@ use dupack_lab::units::Delay;
 use dupack_tcp::time::Duration;
 use serde::{Deserialize, Serialize};
 
-/// Length of a step, which determines how often an agent acts.
+/// Length of a step: the time between two actions of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[non_exhaustive]
 pub enum Interval {
-    /// A fixed time: `"10ms"`.
+    /// A fixed time, such as `"10ms"`.
     Time(Duration),
-    /// A number of smoothed round-trip times of the agent's sender; with several agents, of the longest one. Before
-    /// there is a sample, until the first ACK: `"rtt"`, `"0.5rtt"`.
+    /// A multiple of the smoothed round-trip time of the agent's sender, such as `"rtt"` or `"0.5rtt"`. With several
+    /// agents, the longest one is used. Before the first sample, a step lasts until the next ACK.
     RoundTrips(f64),
-    /// Until an ACK reaches an agent's sender, or its retransmission timer expires: `"ack"`.
+    /// A step lasts until an ACK arrives at an agent's sender, or until its retransmission timer expires: `"ack"`.
     Ack,
 }
 
-/// Allowed lengths of a step, in round trips.
+/// Permitted lengths of a step, in round-trip times.
 const ROUND_TRIPS: core::ops::RangeInclusive<f64> = 0.01..=100.0;
 
 impl FromStr for Interval {

@@ -2,12 +2,12 @@
 //!
 //! An experiment (`dupack_lab`) describes the path, and the simulation is the same: flows, links, recovery and random
 //! numbers. Only the congestion control of some flows belongs to agents, which give an order at each step. A policy
-//! that does what a control of the catalog does produces the same packets as that control in an experiment.
+//! that acts like a control of the catalog produces the same packets as this control in an experiment.
 //!
 //! | topic | place |
 //! | --- | --- |
 //! | observable numbers, by name | [`Feature`] |
-//! | presets of the literature | `observation/`, `action/`, `reward/`: a file for each, with its source |
+//! | presets from the literature | `observation/`, `action/`, `reward/`: one file for each preset, with its source |
 //! | effect of an order on a sender | `control.rs` |
 //! | values drawn for every episode | [`Range`] |
 //! | one environment, many environments | [`Environment`], [`VectorEnvironment`] |
@@ -45,7 +45,7 @@
 //! environment.reset(Some(7), &[], &mut observation)?;
 //! let (mut reward, mut terminated, mut truncated) = ([0.0], [false], [false]);
 //! while environment.is_running() {
-//!     // 0.5 is 1 Mbit/s · 20^0.75 = 9.46 Mbit/s.
+//!     // The action 0.5 sets a rate of 1 Mbit/s · 20^0.75 = 9.46 Mbit/s.
 //!     let mut outcome = Outcome::new(&mut observation, &mut reward, &mut terminated, &mut truncated);
 //!     environment.step(&[0.5], &mut outcome)?;
 //! }
@@ -90,7 +90,7 @@ pub use settings::Settings;
 pub use space::Space;
 pub use vector::{Autoreset, Seeds, Threads, VectorEnvironment, environment_seed};
 
-/// Compiles and runs the README's examples.
+/// Compiles and runs the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,41 +1,42 @@
 //! Measurements of an agent's sender in a step, from which observations and rewards are computed.
 //!
-//! None of them needs the simulator's knowledge. A real TCP sender could know each of these numbers:
+//! A real TCP sender can measure each of these numbers; none depends on information that only the simulator has.
 //!
 //! | quantity | source |
 //! | --- | --- |
 //! | delivered | bytes that an ACK reports as received for the first time, cumulatively or by SACK |
-//! | sent | segments that left, including retransmissions |
+//! | sent | segments sent, including retransmissions |
 //! | lost | retransmitted segments: those that the recovery considered lost, and tail loss probes |
-//! | round-trip times | for each ACK, the age of the most recently sent segment that it reports and that was sent once |
+//! | round-trip times | for each ACK, the age of the segment that was sent last, among those that the ACK reports and that were sent once |
 //!
-//! Everything counts at the time when the sender learns of it: the ACKs of a step report what was sent a round trip
-//! before. PCC, on which Aurora builds, waits for the ACKs of the data sent in an interval; Aurora's own simulator does
-//! what this module does.
+//! Each event counts in the step in which the sender learns of it: the ACKs of a step report data that was sent one
+//! round-trip time earlier. PCC, on which Aurora is based, waits for the ACKs of the data sent in an interval. Aurora's
+//! own simulator works like this module.
 
 use dupack_net::tcp_flow::TcpFlow;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::cell::{Cell, Notes, RoundTrips};
 
-/// Measurements of an agent's sender in a step and since the beginning. Times are in seconds, rates in bytes of payload
-/// per second.
+/// Measurements of an agent's sender in a step and since the start of the flow. Times are in seconds, and rates are in
+/// payload bytes per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Measured {
     /// Length of the step.
     pub duration: f64,
-    /// Bytes sent, including retransmissions.
+    /// Number of bytes sent, including retransmissions.
     pub sent_bytes: f64,
-    /// Bytes that ACKs reported as received for the first time.
+    /// Number of bytes that ACKs reported as received for the first time.
     pub delivered_bytes: f64,
-    /// Bytes retransmitted.
+    /// Number of bytes retransmitted.
     pub lost_bytes: f64,
     /// Number of ACKs.
     pub acks: f64,
     /// Number of retransmission timeouts.
     pub timeouts: f64,
-    /// Mean round-trip time; in a step without a sample, that of the last step with one; 0 before the first sample.
+    /// Mean round-trip time. In a step without a sample, this is the mean of the last step with a sample; 0 before the
+    /// first sample.
     pub rtt: f64,
     /// Slope of the round-trip time within the step, in seconds per second.
     pub rtt_slope: f64,
@@ -47,7 +48,7 @@ pub struct Measured {
     pub srtt: f64,
     /// Maximum delivery rate of any step so far.
     pub rate_most: f64,
-    /// Pace of the agent, or the window per smoothed round-trip time.
+    /// Pacing rate of the agent; if the agent sets no pacing rate, the window divided by the smoothed round-trip time.
     pub pace: f64,
     /// Congestion window in segments.
     pub window: f64,
@@ -55,24 +56,24 @@ pub struct Measured {
     pub in_flight: f64,
     /// Payload bytes of a full segment.
     pub segment: f64,
-    /// The action at the beginning of the step.
+    /// Action at the start of the step.
     pub action: f64,
 }
 
 impl Measured {
-    /// Returns bytes delivered per second.
+    /// Returns the number of bytes delivered per second.
     #[must_use]
     pub fn delivery_rate(&self) -> f64 {
         per(self.delivered_bytes, self.duration)
     }
 
-    /// Returns bytes sent per second.
+    /// Returns the number of bytes sent per second.
     #[must_use]
     pub fn send_rate(&self) -> f64 {
         per(self.sent_bytes, self.duration)
     }
 
-    /// Returns bytes retransmitted per second.
+    /// Returns the number of bytes retransmitted per second.
     #[must_use]
     pub fn loss_rate(&self) -> f64 {
         per(self.lost_bytes, self.duration)
@@ -96,21 +97,21 @@ pub(crate) struct Gauge {
     at: Instant,
     segments_sent: u64,
     retransmissions: u64,
-    /// Mean round-trip time of the last step that had a sample, and the minimum of these means.
+    /// Mean round-trip time of the last step with a sample. `rtt_mean_least` is the minimum of these means.
     rtt: f64,
     rtt_mean_least: f64,
     rate_most: f64,
 }
 
 impl Gauge {
-    /// Starts measuring at `now`. Earlier measurements are dropped, except round-trip times.
+    /// Starts measuring at `now`. Earlier measurements are discarded, except round-trip times.
     pub(crate) fn begin(&mut self, now: Instant, flow: &TcpFlow, cell: &Cell) {
         self.read(now, flow, cell, None, 0.0);
         self.rate_most = 0.0;
     }
 
-    /// Returns the measurements of `flow`, whose control has `cell`, since the last call. `pace` is the agent's, if it
-    /// sets one.
+    /// Returns the measurements of `flow`, whose control has `cell`, since the last call. `pace` is the agent's pacing
+    /// rate, if the agent sets one.
     pub(crate) fn read(
         &mut self,
         now: Instant,

@@ -6,9 +6,9 @@ use core::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 
-/// A setting with named presets.
+/// Setting with named presets.
 pub(crate) trait Named: Sized {
-    /// Name of the setting in messages: `observation`.
+    /// Name of the setting in messages, such as `observation`.
     const WHAT: &'static str;
     /// Names of all presets.
     const NAMES: &'static [&'static str];
@@ -43,7 +43,7 @@ pub(crate) fn unknown<'n>(
     )
 }
 
-/// Deserializes a name as the preset of that name, and a table as a value of its own.
+/// Deserializes a name as the preset with that name, and a table as a custom value.
 pub(crate) fn name_or_table<'de, D, P, T>(deserializer: D) -> Result<P, D::Error>
 where
     D: Deserializer<'de>,

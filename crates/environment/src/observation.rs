@@ -1,7 +1,7 @@
 //! Observations: chosen features of the last steps.
 //!
-//! An observation is a list of numbers: the features of the oldest step first, and those of the step that has just
-//! ended last. Steps before the first have each feature's neutral value.
+//! An observation is a list of numbers: first the features of the oldest step, and at the end the features of the
+//! latest step. If there were fewer steps, the missing ones have the neutral values of the features.
 
 mod aurora;
 mod orca;
@@ -14,7 +14,7 @@ use crate::measured::Measured;
 use crate::names::{Named, name_or_table};
 use crate::space::Space;
 
-/// The observation of an agent: a preset by name (`"aurora"`, `"orca"`), or your own choice of features.
+/// Observation of an agent: the name of a preset (`"aurora"`, `"orca"`), or your own choice of features.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Observation {
@@ -24,7 +24,7 @@ pub struct Observation {
     pub history: usize,
 }
 
-/// Allowed numbers of steps in an observation.
+/// Permitted numbers of steps in an observation.
 const HISTORY: core::ops::RangeInclusive<usize> = 1..=1000;
 
 impl Observation {
@@ -63,13 +63,14 @@ impl Observation {
         self.features.len() * self.history
     }
 
-    /// Returns `true` if the observation is empty; a valid one never is.
+    /// Returns `true` if the observation is empty. A valid observation is never empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns names and bounds of the values: `throughput`, or `throughput[-2]` for two steps before the last.
+    /// Returns the names and bounds of the values, such as `throughput` for the last step, or `throughput[-2]` for two
+    /// steps before the last.
     #[must_use]
     pub fn space(&self) -> Space {
         let mut space = Space::new();
@@ -127,7 +128,7 @@ impl Observation {
         neutral.repeat(self.history)
     }
 
-    /// Shifts `numbers` by a step and appends `step`.
+    /// Removes the oldest step from `numbers` and appends the features of `step`.
     pub(crate) fn add(&self, numbers: &mut [f32], step: &Measured) {
         let width = self.features.len();
         numbers.copy_within(width.., 0);
@@ -151,7 +152,7 @@ impl Named for Observation {
     }
 }
 
-/// An observation given as a table.
+/// Observation that is given as a table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {

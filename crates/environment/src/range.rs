@@ -1,8 +1,8 @@
 //! Domain randomisation: values of an experiment that are drawn for every episode.
 //!
-//! A range belongs to a key of the experiment, named as in a sweep: `path.rate`, `path.delay`, `path.buffer`,
+//! A range belongs to a key of the experiment, which is named as in a sweep: `path.rate`, `path.delay`, `path.buffer`,
 //! `path.loss`, `flows.1.start`, `path.burst_loss.enter`, … The drawn value depends only on the episode's seed and on
-//! the key, so that adding or removing a range does not change the others.
+//! the key, so adding or removing a range does not change the values of other keys.
 
 use core::fmt;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::EnvironmentError;
 
-/// A range of values; one is drawn for every episode.
+/// Range of values. One value is drawn for every episode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
@@ -27,7 +27,7 @@ pub enum Range {
     OneOf(OneOf),
 }
 
-/// An interval between two values with the same unit.
+/// Interval between two values with the same unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -55,10 +55,10 @@ pub struct OneOf {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Scale {
-    /// Uniform.
+    /// Uniform distribution.
     #[default]
     Linear,
-    /// Log-uniform: a value from 1 to 10 is as likely as one from 10 to 100.
+    /// Log-uniform distribution: a value from 1 to 10 is as likely as a value from 10 to 100.
     Log,
 }
 
@@ -90,7 +90,7 @@ impl Range {
     }
 }
 
-/// A checked range.
+/// Validated range.
 #[derive(Clone, Debug)]
 pub(crate) enum Drawing {
     Between {
@@ -102,7 +102,7 @@ pub(crate) enum Drawing {
     OneOf(Vec<SweepValue>),
 }
 
-/// Quantity and unit that a range draws.
+/// Quantity and unit of the values of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     BitsPerSecond,
@@ -193,7 +193,7 @@ impl Drawing {
         }
     }
 
-    /// Returns values that an episode may have, including the extremes.
+    /// Returns possible values, including the extremes.
     pub(crate) fn extremes(&self) -> Vec<SweepValue> {
         match self {
             Self::OneOf(values) => values.clone(),
@@ -237,7 +237,8 @@ fn quantity(value: &SweepValue) -> Option<(Quantity, f64)> {
 }
 
 impl Quantity {
-    /// Returns a number of this quantity as a value for the experiment, rounded to what can be written.
+    /// Returns a number of this quantity as a value for the experiment. The number is rounded to the resolution of the
+    /// value's text.
     fn value(self, number: f64) -> SweepValue {
         let whole = libm::round(number) as u64;
         let text = match self {
@@ -256,7 +257,7 @@ impl Quantity {
     }
 }
 
-/// Displays keys and values: `path.rate = 5Mbit/s, path.loss = 1%`.
+/// Displays keys and values, such as `path.rate = 5Mbit/s, path.loss = 1%`.
 pub(crate) struct Drawn<'v>(pub(crate) &'v [(String, SweepValue)]);
 
 impl fmt::Display for Drawn<'_> {
@@ -311,7 +312,7 @@ mod tests {
             let drawn = numbers(&drawing);
             assert!(drawn.iter().all(|n| (low..=high).contains(n)));
             let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
-            // The standard error is 1/150 of the width.
+            // The standard error of the mean is about 1/150 of the width of the range.
             assert!(
                 (mean - (low + high) / 2.0).abs() < (high - low) / 30.0,
                 "{mean}"

@@ -14,8 +14,8 @@ pub use aurora::LinearReward;
 pub use orca::PowerReward;
 pub use weights::Weights;
 
-/// The reward of an agent at the end of a step: a preset by name (`"aurora"`, `"orca"`), a preset's formula with your
-/// own parameters, or weights of features.
+/// Reward of an agent at the end of a step: the name of a preset (`"aurora"`, `"orca"`), the formula of a preset with
+/// your own parameters, or weights of features.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -24,7 +24,7 @@ pub enum Reward {
     Linear(LinearReward),
     /// Throughput relative to the maximum, scaled down by queueing delay (Orca).
     Power(PowerReward),
-    /// A weighted sum of features.
+    /// Weighted sum of features.
     Weights(Weights),
 }
 
@@ -78,7 +78,7 @@ impl Named for Reward {
     }
 }
 
-/// A reward given as a table.
+/// Reward that is given as a table.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum Table {

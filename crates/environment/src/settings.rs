@@ -13,7 +13,7 @@ use crate::observation::Observation;
 use crate::range::Range;
 use crate::reward::Reward;
 
-/// Observation, action, reward and interval of the agents, and the values drawn for every episode.
+/// Settings: observation, action, reward and interval of the agents, and the ranges of values drawn for every episode.
 ///
 /// ```
 /// use dupack_environment::Settings;
@@ -67,8 +67,8 @@ impl Settings {
         <Self as Named>::NAMES
     }
 
-    /// Returns observation, action and reward of one paper with its interval: `"aurora"` in steps of half a round trip
-    /// (its authors' code), `"orca"` in steps of 20 ms.
+    /// Returns the observation, action, reward and interval of one paper: `"aurora"` with steps of half a round-trip
+    /// time (as in the authors' code), or `"orca"` with steps of 20 ms.
     ///
     /// # Errors
     /// Returns an error if there is no such preset.
@@ -92,7 +92,7 @@ impl Settings {
     /// Parses settings from TOML. Missing keys have the values of [`default`](Self::default).
     ///
     /// # Errors
-    /// Returns an error if the text is not TOML, or has a key or value that settings do not have.
+    /// Returns an error if the text is not valid TOML, or contains an unknown key or an invalid value.
     pub fn from_toml(text: &str) -> Result<Self, EnvironmentError> {
         toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(String::new(), |span| {

@@ -1,6 +1,6 @@
-//! Spaces of observations and actions: names and bounds, as needed for a `Box` of Gymnasium.
+//! Spaces of observations and actions: names and bounds, as required for a `Box` of Gymnasium.
 
-/// A list of numbers, each with a name and bounds.
+/// List of numbers, each with a name and bounds.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Space {

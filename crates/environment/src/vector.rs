@@ -1,7 +1,7 @@
-//! Many environments, stepped together by threads.
+//! Many environments whose steps are performed together by threads.
 //!
-//! The outcome of a step does not depend on the number of threads: every environment has its own simulation, its own
-//! random numbers and its own places in the caller's slices.
+//! The outcome of a step does not depend on the number of threads, because every environment has its own simulation,
+//! its own random numbers, and its own parts of the caller's slices.
 
 mod crew;
 mod part;
@@ -35,11 +35,11 @@ pub struct VectorEnvironment {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Autoreset {
-    /// The next step begins a new episode instead: its action is ignored, the reward is 0, and the observation is the
+    /// The next step starts a new episode instead: its action is ignored, the reward is 0, and the observation is the
     /// first one of the new episode.
     #[default]
     NextStep,
-    /// The step that ends an episode also begins the next one: the observation is the first one of the new episode, and
+    /// The step that ends an episode also starts the next one: the observation is the first one of the new episode, and
     /// [`last_observations`](VectorEnvironment::last_observations) has the last one of the old episode.
     SameStep,
     /// No reset: a step is an error until the environment is reset.
@@ -50,7 +50,7 @@ pub enum Autoreset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Seeds<'a> {
-    /// Each environment continues with the seed that derives from its last one.
+    /// Each environment continues with a seed that is derived from its last one.
     Next,
     /// Each environment gets its own seed, derived from this one ([`environment_seed`]).
     From(u64),
@@ -58,11 +58,11 @@ pub enum Seeds<'a> {
     Each(&'a [u64]),
 }
 
-/// Number of threads that step environments.
+/// Number of threads that perform the steps of environments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Threads {
-    /// One per processor, but no more than there are environments.
+    /// One thread per processor, but at most one per environment.
     #[default]
     All,
     /// This number, including the caller's thread.
@@ -78,7 +78,7 @@ fn fits(blueprint: &Blueprint, count: usize) -> Result<(), EnvironmentError> {
         .agents()
         .len()
         .checked_mul(blueprint.observation_len());
-    // Current and last observations.
+    // Both the current and the last observations need memory.
     let numbers = observed.and_then(|numbers| numbers.checked_mul(2 * size_of::<f32>()));
     let each = numbers.and_then(|bytes| blueprint.bytes().checked_add(bytes as u64));
     let all = each.and_then(|bytes| bytes.checked_mul(count as u64));
@@ -132,7 +132,7 @@ impl VectorEnvironment {
         })
     }
 
-    /// Returns the blueprint that the environments were built from.
+    /// Returns the blueprint from which the environments were built.
     #[must_use]
     pub const fn blueprint(&self) -> &Arc<Blueprint> {
         &self.blueprint
@@ -144,7 +144,7 @@ impl VectorEnvironment {
         &self.environments
     }
 
-    /// Returns the number of threads that step the environments, including the caller's.
+    /// Returns the number of threads that perform the steps, including the caller's thread.
     #[must_use]
     pub const fn threads(&self) -> usize {
         self.crew.size()
@@ -157,14 +157,16 @@ impl VectorEnvironment {
         }
     }
 
-    /// Returns the last observations of the episodes that the last step has ended, with [`Autoreset::SameStep`]. Only
-    /// the places of environments with `terminated` or `truncated` are meaningful. Empty in other modes.
+    /// Returns the last observations of the episodes that ended in the last step, with [`Autoreset::SameStep`]. Only
+    /// the observations of environments whose episode has ended in this step are meaningful. The slice is empty in
+    /// other modes.
     #[must_use]
     pub fn last_observations(&self) -> &[f32] {
         &self.last
     }
 
-    /// Begins an episode in each environment. `fixed` is as in [`Environment::reset`], for all of them.
+    /// Starts an episode in each environment. `fixed` has the same meaning as in [`Environment::reset`], and applies to
+    /// all environments.
     ///
     /// # Errors
     /// Returns an error if a slice has the wrong length, or for the first environment whose episode cannot be built.
@@ -178,10 +180,11 @@ impl VectorEnvironment {
         self.reset_some(&all, seeds, fixed, observations)
     }
 
-    /// Begins an episode in the environments selected by `which`; the others and their observations stay as they are.
+    /// Starts an episode in the environments selected by `which`. The other environments and their observations do not
+    /// change.
     ///
     /// # Errors
-    /// As [`reset`](Self::reset).
+    /// Same as [`reset`](Self::reset).
     pub fn reset_some(
         &mut self,
         which: &[bool],
@@ -234,9 +237,9 @@ impl VectorEnvironment {
     /// Performs one step in each environment. `actions` are ordered by environment, then by agent.
     ///
     /// # Errors
-    /// Returns an error, and simulates nothing, if a slice has the wrong length, an environment was not reset, or an
-    /// action is out of bounds. If the next episode of an environment cannot be built, all others have performed their
-    /// step.
+    /// Returns an error without simulating a step if a slice has the wrong length, an environment was not reset, or an
+    /// action is out of bounds. Also returns an error if the next episode of an environment cannot be built; the other
+    /// environments have then performed their step.
     pub fn step(
         &mut self,
         actions: &[f32],
@@ -284,7 +287,7 @@ impl VectorEnvironment {
     }
 }
 
-/// The error of the environment with the smallest index, whichever thread reports it.
+/// Error of the environment with the smallest index, regardless of the order in which threads report errors.
 #[derive(Default)]
 struct Failed(Mutex<Option<(usize, EnvironmentError)>>);
 
@@ -307,7 +310,7 @@ impl Failed {
     }
 }
 
-/// Returns the seed of the `n`th of several environments that were given `seed`.
+/// Returns the seed of the environment with index `n` in a vector that was reset with [`Seeds::From`]`(seed)`.
 #[must_use]
 pub fn environment_seed(seed: u64, n: usize) -> u64 {
     Stream::derive(seed, &format!("environment {n}")).bits()

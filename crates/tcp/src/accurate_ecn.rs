@@ -1,25 +1,25 @@
-//! Accurate ECN (RFC 9768): codes and counters that both ends of a connection, and its packets, share.
+//! Accurate ECN (RFC 9768): codes and counters that senders, receivers and packet headers share.
 //!
-//! A receiver counts the packets that arrive marked, and the payload bytes that arrive with each ECN field. Every
-//! segment reports the low three bits of the first count in the flags AE, CWR and ECE, which together are the ACE
-//! field; an option reports the low 24 bits of the other counts. Handshakes use the same three flags to agree on
+//! A receiver counts the marked packets that arrive, and the payload bytes that arrive with each ECN field. Every
+//! segment reports the low three bits of the packet count in the flags AE, CWR and ECE, which together form the ACE
+//! field. An option reports the low 24 bits of the byte counts. Handshakes use the same three flags to agree on
 //! Accurate ECN, and to report the ECN field of the other end's SYN.
 
 use crate::segment::Codepoint;
 
-/// Initial value of the count of marked packets (§3.2.1).
+/// Initial value of the counter of marked packets (§3.2.1).
 pub(crate) const FIRST_COUNT: u8 = 5;
 
 /// Bits of the ACE field (§3.2.2).
 pub(crate) const ACE_MASK: u8 = 0b111;
 
-/// Initial value of the counts of bytes with ECT(0) and ECT(1) (§3.2.1); that of marked bytes is 0.
+/// Initial value of the counters of bytes with ECT(0) and ECT(1) (§3.2.1). The counter of marked bytes starts at 0.
 const FIRST_BYTES: u32 = 1;
 
 /// Bits of a counter in the option (§3.2.3).
 const COUNTER_MASK: u32 = 0x00ff_ffff;
 
-/// Initial value of the count of bytes with this ECN field.
+/// Returns the initial value of the counter of bytes with this ECN field.
 pub(crate) const fn first_bytes(field: Codepoint) -> u32 {
     match field {
         Codepoint::Ect0 | Codepoint::Ect1 => FIRST_BYTES,
@@ -27,8 +27,8 @@ pub(crate) const fn first_bytes(field: Codepoint) -> u32 {
     }
 }
 
-/// Returns the flags that report a SYN with ECN field `field`: in a SYN with ACK, or in the ACE field of the ACK that
-/// answers it (§3.1.1, Table 2; §3.2.2.1, Table 3).
+/// Returns the flags that report that a SYN arrived with the ECN field `field`. A SYN-ACK reports the SYN in its flags
+/// (§3.1.1, Table 2), and the last ACK of the handshake reports the SYN-ACK in its ACE field (§3.2.2.1, Table 3).
 pub(crate) const fn reflection(field: Codepoint) -> u8 {
     match field {
         Codepoint::NotEct => 0b010,
@@ -49,7 +49,8 @@ pub(crate) const fn reflected(ace: u8) -> Option<Codepoint> {
     }
 }
 
-/// Order of the counters in the option (§3.2.3, Figure 4). The counter of marked bytes is in the middle in both.
+/// Order of the counters in the option (§3.2.3, Figure 4). In both orders, the counter of marked bytes is in the
+/// middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CounterOrder {
     /// Kind 172: ECT(0), CE, ECT(1).
@@ -75,13 +76,13 @@ impl CounterOrder {
 pub struct EcnCounters {
     order: CounterOrder,
     len: u8,
-    // Bytes as on the wire: 32-bit numbers would make every segment's header larger.
+    // Bytes as in the header: 32-bit numbers would make the header struct of every segment larger.
     fields: [[u8; 3]; 3],
 }
 
 impl EcnCounters {
-    /// Returns an option with these counters, in this order. Only the low 24 bits of each count, and a fourth counter
-    /// is dropped.
+    /// Returns an option with these counters, in this order. Only the low 24 bits of each counter are kept, and a
+    /// fourth counter is dropped.
     #[must_use]
     pub fn new(order: CounterOrder, counters: &[u32]) -> Self {
         let mut fields = [[0; 3]; 3];
@@ -102,7 +103,7 @@ impl EcnCounters {
         self.order
     }
 
-    /// Counters of the option as on the wire.
+    /// Counters of the option, as bytes in network order.
     #[must_use]
     pub fn as_bytes(&self) -> &[[u8; 3]] {
         self.fields.get(..usize::from(self.len)).unwrap_or_default()
@@ -115,15 +116,14 @@ impl EcnCounters {
             .map(|&[a, b, c]| u32::from_be_bytes([0, a, b, c]))
     }
 
-    /// Counter of bytes with `field`, if the option has it.
+    /// Counter of bytes with `field`, if the option has this counter.
     #[must_use]
     pub fn of(&self, field: Codepoint) -> Option<u32> {
         let place = self.order.fields().iter().position(|it| *it == field)?;
         self.counters().nth(place)
     }
 
-    /// Returns `true` if a counter is zero whose initial value is one: something on the path has overwritten it
-    /// (§3.2.3.2.4).
+    /// Returns `true` if a counter whose initial value is 1 is zero: a middlebox has overwritten it (§3.2.3.2.4).
     pub(crate) fn is_zeroed(&self) -> bool {
         [Codepoint::Ect0, Codepoint::Ect1]
             .into_iter()
@@ -131,7 +131,7 @@ impl EcnCounters {
     }
 }
 
-/// Returns the growth of a 24-bit counter from `known` to `told`; negative if `told` is behind.
+/// Returns the increase of a 24-bit counter from `known` to `told`. It is negative if `told` is older than `known`.
 pub(crate) const fn growth(told: u32, known: u32) -> i32 {
     let ahead = told.wrapping_sub(known) & COUNTER_MASK;
     // The highest of the 24 bits is the sign.

@@ -1,4 +1,4 @@
-//! The second axis: growth of the window, and its reduction after congestion.
+//! The second axis: congestion control, which increases the window and reduces it after congestion.
 
 use core::fmt::Debug;
 
@@ -10,150 +10,152 @@ use crate::window::Window;
 
 /// Congestion control.
 ///
-/// Methods return the window that the control chooses. The sender rounds and limits it (never below one segment), and
-/// sets it.
+/// Methods return the window that the control chooses. The sender rounds this window, limits it (to at least one
+/// segment), and sets it.
 pub trait CongestionControl: Debug + Send {
-    /// Returns the opening window of the connection, which is also the window after an idle period. `configured` is the
-    /// one in the configuration. Called before any event.
+    /// Returns the initial window of the connection, which is also the window after an idle period. `configured` is the
+    /// initial window in the configuration. Called before any event.
     fn opening(&self, configured: Window) -> Window {
         configured
     }
 
-    /// Returns the opening window in place of `opening`, given the round-trip time of the handshake. Called before
-    /// anything is sent.
+    /// Returns the initial window that replaces `opening`, given the round-trip time of the handshake. Called before
+    /// any data is sent.
     fn on_handshake(&mut self, rtt: Duration, opening: Window) -> Window {
         let _ = rtt;
         opening
     }
 
-    /// Returns by how much timeouts are shorter than RFC 6298's; called once, at the start.
+    /// Returns the shortening of timeouts relative to RFC 6298, if any. Called once, at the start.
     fn rto_shortening(&self) -> Option<RtoShortening> {
         None
     }
 
-    /// Returns the means by which the control governs transmissions; called once, at the start.
+    /// Returns the way in which the control governs transmissions: by a window or by a model. Called once, at the
+    /// start.
     fn governance(&self) -> Governance {
         Governance::Window
     }
 
-    /// Returns the response to marks of congestion; called once, at the start.
+    /// Returns the response to congestion marks. Called once, at the start.
     fn marks(&self) -> MarkAnswer {
         MarkAnswer::AsLoss
     }
 
-    /// Called after a segment was sent, but only for a control with [`Governance::Model`].
+    /// Called after each transmission, but only for a control with [`Governance::Model`].
     fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
         let _ = (sent, departure, view);
     }
 
-    /// Returns the window after an ACK. `credit` is the growth that the recovery permits. The control sees every ACK,
-    /// even without credit, so that it can measure (Westwood, BBR).
+    /// Returns the window after an ACK. `credit` is the growth that the recovery permits. The method is called for
+    /// every ACK, even without credit, so that the control can measure (Westwood, BBR).
     fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window;
 
-    /// Returns the window that a congestion loss would leave. A query: it changes nothing.
+    /// Returns the window to which a congestion loss would reduce the current one. This query does not change the state
+    /// of the control.
     fn reduction(&self, loss: &LossFacts) -> Window;
 
-    /// Called after a loss event, when the window was set to `chosen` for this cause.
+    /// Called after a loss event, once the window has been set to `chosen` for this cause.
     fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window);
 
     /// Returns the window after the retransmission timer has expired.
     fn on_timeout(&mut self, loss: &LossFacts) -> Window;
 
-    /// Returns the signs by which a reduction is found to be spurious, and undone; called once, at the start.
+    /// Returns the rules for detecting and undoing spurious reductions. Called once, at the start.
     fn undo(&self) -> UndoRules {
         UndoRules::OFF
     }
 
-    /// Stores the part of the control's own state that [`on_loss`](Self::on_loss) or [`on_timeout`](Self::on_timeout)
-    /// is about to change, because the loss event may have to be undone. Called only if [`undo`](Self::undo) enables a
-    /// sign, and not again for a timeout within the loss event.
+    /// Saves the control's own state that [`on_loss`](Self::on_loss) or [`on_timeout`](Self::on_timeout) will change,
+    /// so that [`on_spurious`](Self::on_spurious) can restore it. Called only if [`undo`](Self::undo) enables a sign,
+    /// and not again for a timeout within the same loss event.
     fn remember(&mut self) {}
 
-    /// Returns the window after a spurious loss event: nothing was lost. `prior` is the state before the event,
-    /// `window` the current window. The control also restores its own state.
+    /// Returns the window after a loss event turned out to be spurious. `prior` is the state before the event, and
+    /// `window` is the current window. The control also restores its own state.
     fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
         prior.restored(window)
     }
 
-    /// Called when new data is about to be sent and nothing is outstanding: after an idle period of any length,
-    /// whatever happens to the window then. `last_sent` is the time of the last transmission.
+    /// Called when new data is about to be sent and nothing is outstanding, after an idle period of any length. The
+    /// call does not depend on a restart of the window. `last_sent` is the time of the last transmission.
     fn on_idle_end(&mut self, now: Instant, last_sent: Instant) {
         let _ = (now, last_sent);
     }
 
-    /// Returns the source of the pace, if there is one; called once, at the start.
+    /// Returns the source of the pacing rate. Called once, at the start.
     fn pacing(&self) -> Pacing {
         Pacing::Off
     }
 
-    /// Called when the size of a full segment changes from `from` to `to` bytes. The window keeps its number of
-    /// segments if they became shorter, and its size in bytes if they became longer.
+    /// Called when the size of a full segment changes from `from` to `to` bytes. If segments become shorter, the window
+    /// keeps its number of segments; if they become longer, it keeps its number of bytes.
     fn on_segment_size(&mut self, from: u32, to: u32) {
         let _ = (from, to);
     }
 
-    /// Returns the pacing rate in bytes per second; `None` sends as the window and the ACKs permit. Called for each
-    /// segment with [`Pacing::Rate`], and never otherwise.
+    /// Returns the pacing rate in bytes per second. With `None`, segments are sent as soon as the window permits.
+    /// Called for each segment, but only with [`Pacing::Rate`].
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
 
-    /// Returns a measurement to plot in bytes per second, such as Westwood's bandwidth estimate.
+    /// Returns the control's bandwidth estimate in bytes per second, for plots (for example, Westwood's).
     fn bandwidth_estimate(&self) -> Option<f64> {
         None
     }
 }
 
-/// Means by which a control governs transmissions.
+/// Way in which a control governs transmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Governance {
-    /// A window, which is reduced at loss events.
+    /// By a window that is reduced at loss events.
     #[default]
     Window,
-    /// A model of the path, from which a pace and a window follow (BBR). The control sees every transmission, and a
-    /// single loss event need not reduce anything.
+    /// By a model of the path, which determines a pacing rate and a window (BBR). The control is called for every
+    /// transmission, and a single loss event need not reduce the window.
     Model,
 }
 
-/// Response of a control to marks of congestion (ECN).
+/// Response of a control to congestion marks (ECN).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MarkAnswer {
-    /// As to a loss: at most once per window of data, and the window does not grow until that data is acknowledged (RFC
-    /// 3168 §6.1.2). New data is sent with ECT(0).
+    /// Same as to a loss: the window is reduced at most once per window of data, and does not grow until that data is
+    /// acknowledged (RFC 3168 §6.1.2). New data is sent with ECT(0).
     #[default]
     AsLoss,
-    /// By the share of marked packets, if the receiver counts them (RFC 9768): new data is sent with ECT(1) (RFC 9331
-    /// §4.1). The sender asks for a reduction once per window of data, and a mark does not stop the growth. With a
-    /// receiver that does not count marks, same as `AsLoss`.
+    /// In proportion to the fraction of marked packets, if the receiver counts them (RFC 9768). New data is sent with
+    /// ECT(1) (RFC 9331 §4.1). The sender requests a reduction once per window of data, and a mark does not stop the
+    /// growth. If the receiver does not count marks, this is the same as `AsLoss`.
     ByShare,
 }
 
-/// Source of the pace of transmissions.
+/// Source of the pacing rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Pacing {
-    /// None: segments are sent as soon as the window and the ACKs permit.
+    /// No pacing: segments are sent as soon as the window permits.
     #[default]
     Off,
-    /// A rate that the control chooses ([`pacing_rate`](CongestionControl::pacing_rate)), segment by segment.
+    /// A rate that the control chooses for each segment ([`pacing_rate`](CongestionControl::pacing_rate)).
     Rate,
     /// A rate that the sender derives from the window.
     Window(WindowPacing),
 }
 
-/// Pace derived from the window: `factor · cwnd / SRTT`, in bursts (Linux with the queueing discipline fq:
+/// Pacing rate derived from the window: `factor · cwnd / SRTT`, in bursts (Linux with the queueing discipline fq:
 /// `tcp_update_pacing_rate`, `tcp_tso_autosize`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowPacing {
     /// Factor in slow start, while `cwnd` is less than half of `ssthresh`.
     pub slow_start: f64,
-    /// Factor otherwise.
+    /// Factor above half of `ssthresh`.
     pub avoidance: f64,
-    /// Minimum number of full segments in a burst, if the window permits as many.
+    /// Minimum number of full segments in a burst, if the window permits it.
     pub burst_least: u32,
-    /// Number of a connection's segments before the first gap.
+    /// Number of segments at the start of a connection that are sent without pacing.
     pub unpaced: u64,
 }
 
@@ -161,19 +163,19 @@ pub struct WindowPacing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Credit {
-    /// Number of ACKs to count: 0 or 1.
+    /// Number of ACKs for which the window grows: 0 or 1.
     pub acks: u32,
-    /// Number of bytes to count (RFC 3465).
+    /// Number of bytes for which the window grows (RFC 3465).
     pub bytes: u64,
-    /// Bytes in flight according to the recovery; only for a control that is governed by a model.
+    /// Bytes in flight according to the recovery. `Some` only for a control with [`Governance::Model`].
     pub in_flight: Option<u64>,
-    /// Bytes of transmissions judged lost since the connection started, this ACK included; only for a control that is
-    /// governed by a model.
+    /// Bytes of transmissions judged lost since the connection started, including those of this ACK. `Some` only for a
+    /// control with [`Governance::Model`].
     pub lost_bytes: Option<u64>,
 }
 
 impl Credit {
-    /// Returns a credit of these ACKs and bytes, without bytes in flight and losses.
+    /// Returns a credit of these ACKs and bytes. Bytes in flight and lost bytes are `None`.
     #[must_use]
     pub const fn new(acks: u32, bytes: u64) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The third axis: the cause of a loss, congestion or the link.
+//! The third axis: loss differentiation, which attributes a loss to congestion or to the link.
 
 use core::fmt::Debug;
 

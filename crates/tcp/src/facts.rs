@@ -1,7 +1,7 @@
-//! Facts that plug-ins are given: one struct per event, and a read-only view of the sender.
+//! Facts that plug-ins get: one struct per event, and a read-only view of the sender.
 //!
-//! A new signal is a new field here and changes no signature. Tests create these structs with `tcp::testing` (feature
-//! `testing`).
+//! A new signal becomes a new field here, so the signatures of the plug-in traits do not change. Tests create these
+//! structs with `tcp::testing` (feature `testing`).
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -30,31 +30,32 @@ pub struct AckFacts<'a> {
     pub delivered: &'a [Delivered],
     /// Kind of the ACK in the sense of RFC 5681 §2.
     pub kind: AckKind,
-    /// Consecutive duplicate ACKs, this one included; 0 after an advance.
+    /// Number of consecutive duplicate ACKs, including this one; 0 after an advance.
     pub dup_acks: u32,
     /// Range that a DSACK reported as received twice (RFC 2883).
     pub dsack: Option<(u64, u64)>,
     /// FlightSize before the ACK.
     pub prior_flight: u64,
-    /// FlightSize before the ACK, without the bytes sent by limited transmit since the cumulative acknowledgment last
-    /// advanced (RFC 5681 §3.2 step 2 requires leaving them out).
+    /// FlightSize before the ACK, without the bytes sent by limited transmit since the last advance of the cumulative
+    /// acknowledgment (RFC 5681 §3.2 step 2 excludes these bytes).
     pub prior_flight_unlimited: u64,
-    /// Bytes in flight according to the recovery before the ACK; only for a control that is governed by a model
+    /// Bytes in flight according to the recovery before the ACK. `Some` only for a control that is governed by a model
     /// ([`Governance::Model`](crate::congestion::Governance::Model)).
     pub prior_in_flight: Option<u64>,
-    /// Round-trip sample of the most recently sent segment that the ACK reported and that was sent once.
+    /// Round-trip sample: of the segments that the ACK reports for the first time and that were sent only once, the one
+    /// sent last.
     pub rtt: Option<Duration>,
     /// TSecr, if the connection uses timestamps.
     pub timestamp_echo: Option<u32>,
-    /// Transmission that caused the ACK, if the receiver echoes the order (LE §4.2).
+    /// Number of the transmission that caused the ACK, if the receiver echoes transmission numbers (LE §4.2).
     pub order_echo: Option<u64>,
     /// The reason for which the sender last stopped.
     pub limited_by: LimitedBy,
-    /// Set if the receiver reports a mark of congestion, on a connection that uses ECN. With classic ECN every ACK
-    /// repeats it until CWR has arrived (RFC 3168); with Accurate ECN it is reported once (RFC 9768).
+    /// Set if the receiver reports a congestion mark on a connection with ECN. With classic ECN, every ACK repeats the
+    /// report until the receiver gets CWR (RFC 3168). With Accurate ECN, a mark is reported once (RFC 9768).
     pub ecn_echo: Bit,
-    /// Marked packets that the ACK is the first to report; `None` if the receiver does not count them, that is without
-    /// Accurate ECN (RFC 9768).
+    /// Number of marked packets that the ACK reports for the first time; `None` without Accurate ECN (RFC 9768),
+    /// because the receiver does not count them.
     pub marked_packets: Option<u64>,
     /// Use of the window in the last flight.
     pub window_use: WindowUse,
@@ -63,11 +64,11 @@ pub struct AckFacts<'a> {
 /// Kind of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckKind {
-    /// It advances the cumulative acknowledgment.
+    /// The ACK advances the cumulative acknowledgment.
     Advance,
-    /// A duplicate acknowledgment.
+    /// The ACK is a duplicate acknowledgment.
     Duplicate,
-    /// Neither: a window update, an old ACK, or an answer to a probe.
+    /// Any other ACK: a window update, an old ACK, or the response to a probe.
     Other,
 }
 
@@ -75,22 +76,23 @@ pub enum AckKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LimitedBy {
-    /// The congestion window (or the recovery) was full.
+    /// The congestion window was full, or the recovery did not permit a transmission.
     Congestion,
     /// The peer's receive window was full.
     ReceiveWindow,
-    /// The application had no more to send.
+    /// The application had no more data to send.
     Application,
-    /// The control paces, and the time of the next segment has not come.
+    /// Pacing delayed the next segment.
     Pacing,
 }
 
-/// Use of the congestion window in a flight. A flight lasts from the acknowledgment of the flight before to its own.
+/// Use of the congestion window during a flight. A flight begins when the previous flight is acknowledged, and ends
+/// when its own data is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowUse {
-    /// At least once, the data in flight left no room for a full segment.
+    /// At least once, the data in flight left less than a full segment of the window.
     Filled,
-    /// There was room for a full segment whenever the sender stopped.
+    /// Whenever the sender stopped, the window still permitted a full segment.
     Partly {
         /// Maximum FlightSize in bytes when the sender stopped.
         flight_max: u64,
@@ -109,10 +111,11 @@ pub struct View<'a> {
     pub window: Window,
     /// Round-trip time estimator.
     pub rtt: &'a RttEstimator,
-    /// Time at which the retransmission timer expires, if it runs, before the plug-in's decision on this event changes
-    /// it.
+    /// Time at which the retransmission timer expires, if it runs. The plug-in's decision on this event has not changed
+    /// the timer yet.
     pub rto_at: Option<Instant>,
-    /// Length of the new segment that the application and the peer's window permit now; 0 if they permit none.
+    /// Length in bytes of the new segment that the application's data and the peer's window permit now; 0 if they
+    /// permit none.
     pub new_len: u32,
 }
 
@@ -130,7 +133,7 @@ impl View<'_> {
 pub struct Sent {
     /// Id of the segment.
     pub id: SegmentId,
-    /// Current state of the segment, this transmission included.
+    /// Current state of the segment, including this transmission.
     pub segment: Segment,
     /// TSval of this transmission, if the connection uses timestamps.
     pub timestamp: Option<u32>,
@@ -138,11 +141,11 @@ pub struct Sent {
     pub why: SendReason,
 }
 
-/// Facts of a transmission beside [`Sent`], for a control that is governed by a model.
+/// Facts of a transmission in addition to [`Sent`], for a control that is governed by a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Departure {
-    /// Bytes in flight according to the recovery, the segment included.
+    /// Bytes in flight according to the recovery, including the segment.
     pub in_flight: u64,
     /// Bytes of transmissions judged lost since the connection started.
     pub lost_bytes: u64,
@@ -152,7 +155,7 @@ pub struct Departure {
 
 /// Rule by which a segment was judged lost.
 ///
-/// The set is open: a recovery declares its rules beside its code, and no other code needs to know them.
+/// The set is open: a recovery declares its rules next to its code, and no other code needs to know them.
 ///
 /// ```
 /// use dupack_tcp::facts::{LossRule, RuleWords};
@@ -166,10 +169,10 @@ pub struct Departure {
 /// assert_ne!(SILENCE, LossRule::TIMEOUT);
 /// ```
 ///
-/// Two rules are the same if their names are.
+/// Two rules are equal if their names are equal.
 ///
-/// The struct is packed because a simulation's packets carry their [`SendReason`]: an aligned pointer would cost each
-/// of them eight bytes.
+/// The struct is packed because the packets of a simulation contain their [`SendReason`]: an aligned pointer would make
+/// each packet eight bytes larger.
 #[derive(Clone, Copy)]
 #[repr(Rust, packed)]
 pub struct LossRule(&'static RuleWords);
@@ -179,7 +182,7 @@ pub struct LossRule(&'static RuleWords);
 pub struct RuleWords {
     /// Short, unique word, as printed in timelines.
     pub name: &'static str,
-    /// Meaning for people, as printed in traces, figures and captures.
+    /// Description for readers, as printed in traces, figures and captures.
     pub meaning: &'static str,
 }
 
@@ -189,7 +192,7 @@ impl LossRule {
         name: "rto",
         meaning: "timeout",
     });
-    /// A tail loss probe was not reported by a DSACK, so it repaired a loss (RFC 8985 §7.4).
+    /// No DSACK reported a tail loss probe, so the probe repaired a loss (RFC 8985 §7.4).
     pub const PROBE: Self = Self::new(&RuleWords {
         name: "tlp-loss",
         meaning: "no DSACK for the probe",
@@ -217,7 +220,7 @@ impl LossRule {
 impl PartialEq for LossRule {
     fn eq(&self, other: &Self) -> bool {
         let (one, other) = (self.0, other.0);
-        // A constant may have several addresses, so different addresses prove nothing.
+        // A constant may have several addresses, so the names are compared if the addresses differ.
         core::ptr::eq(one, other) || one.name == other.name
     }
 }
@@ -248,19 +251,21 @@ impl fmt::Display for LossRule {
 pub enum SendReason {
     /// New data within the window.
     NewData,
-    /// New data for one of the first two duplicate ACKs (RFC 3042).
+    /// New data, sent for one of the first two duplicate ACKs (RFC 3042).
     LimitedTransmit,
     /// A segment judged lost.
     Retransmit(LossRule),
-    /// A hole not yet judged lost, because there was no new data (RFC 6675 §4, `NextSeg` rule 3).
+    /// A missing segment that is not yet judged lost, sent because there was no new data (RFC 6675 §4, `NextSeg` rule
+    /// 3).
     HoleFill,
-    /// The highest unsacked segment, to keep the ACK clock (RFC 6675 §4, `NextSeg` rule 4).
+    /// The highest segment that is not sacked, sent to keep the ACK clock (RFC 6675 §4, `NextSeg` rule 4).
     Rescue,
     /// Tail loss probe (RFC 8985 §7.3).
     TailLossProbe,
     /// Zero-window probe (RFC 9293 §3.8.6.1).
     WindowProbe,
-    /// New data in a packet longer than a full segment, to test whether the path carries it (RFC 4821 §7.5).
+    /// New data in a packet longer than a full segment, which tests whether the path can carry this size (RFC 4821
+    /// §7.5).
     PathProbe,
 }
 
@@ -282,9 +287,9 @@ impl fmt::Display for SendReason {
 /// Cause of a loss, according to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LossCause {
-    /// A full queue: the sender must slow down.
+    /// A full queue: the sender must reduce its rate.
     Congestion,
-    /// The link: the sender need not slow down.
+    /// The link: the sender need not reduce its rate.
     Wireless,
 }
 
@@ -294,15 +299,16 @@ pub enum LossCause {
 pub struct LossFacts {
     /// Time of detection.
     pub now: Instant,
-    /// First segment judged lost. For a mark, the first segment that its echo reports, or that is outstanding.
+    /// First segment judged lost. For a mark, the first segment that the ACK with the echo reports, or else the first
+    /// outstanding segment.
     pub segment: Segment,
-    /// Rule by which it was judged lost.
+    /// Rule by which the segment was judged lost.
     pub rule: LossRule,
     /// FlightSize at detection, without the bytes sent by limited transmit.
     pub flight_size: u64,
-    /// The window before the event.
+    /// Window before the event.
     pub window: Window,
-    /// Consecutive timeouts, this one included; 0 for a loss detected without one.
+    /// Number of consecutive timeouts, including this one; 0 for a loss detected without a timeout.
     pub timeouts: u32,
     /// Smoothed round-trip time, once there is a sample.
     pub srtt: Option<Duration>,
@@ -310,20 +316,20 @@ pub struct LossFacts {
     pub rtt_min: Option<Duration>,
     /// Latest round-trip time.
     pub rtt_latest: Option<Duration>,
-    /// Consecutive missing segments from the lost one to the next that is sacked; 1 if nothing is sacked, because the
-    /// number is then unknown.
+    /// Number of consecutive missing segments from the lost one to the next sacked segment; 1 if no later segment is
+    /// sacked, because the number is then unknown.
     pub hole: u32,
-    /// Time of the last reduction of the window for congestion: a loss event judged so, or a timeout.
+    /// Time of the last window reduction for congestion: a loss event judged as congestion, or a timeout.
     pub reduced_at: Option<Instant>,
-    /// True cause, if known. A sender never knows it; a simulation may pass it to the loss differentiation, but to no
-    /// other plug-in.
+    /// True cause, if known. A real sender does not know it. A simulation may pass it to the loss differentiation, but
+    /// not to other plug-ins.
     pub truth: Option<LossCause>,
 }
 
 impl LossFacts {
-    /// Returns the facts of the loss of `segment` by `rule`, detected without a timeout, as seen by an observer of the
-    /// sender's packets ([`Replay`](crate::replay::Replay)). The packets do not show the window; the outstanding data
-    /// stands for it.
+    /// Returns the facts of a loss of `segment`, detected by `rule` without a timeout, for an observer of the sender's
+    /// packets ([`Replay`](crate::replay::Replay)). The packets do not show the window, so the window is set to the
+    /// amount of outstanding data.
     #[must_use]
     pub fn seen(view: &View<'_>, segment: Segment, rule: LossRule) -> Self {
         let flight_size = view.flight_size();
@@ -346,11 +352,11 @@ impl LossFacts {
         }
     }
 
-    /// FlightSize, but no more than the window, in bytes: the value that RFC 5681 §3.1 halves.
+    /// Minimum of FlightSize and the window, in bytes: the value that RFC 5681 §3.1 halves.
     ///
-    /// While a hole holds SND.UNA back and a recovery sends new data beyond it, SND.NXT − SND.UNA grows to several
-    /// windows, far more than was ever in the network at once. RFC 5681 prefers FlightSize to `cwnd` because `cwnd` may
-    /// exceed the data in flight. So it means the smaller of the two.
+    /// While a lost segment keeps SND.UNA from advancing and the recovery sends new data, SND.NXT − SND.UNA grows to
+    /// several windows, far more than was ever in flight. RFC 5681 uses FlightSize instead of `cwnd` because `cwnd` may
+    /// exceed the data in flight. Its intention is therefore the smaller of the two.
     #[must_use]
     pub fn flight_within_window(&self) -> f64 {
         (self.flight_size as f64).min(self.window.cwnd)
@@ -369,7 +375,7 @@ mod tests {
             name: "third",
             meaning: "three duplicate ACKs",
         };
-        // Two addresses, one rule.
+        // The same rule at two addresses.
         let (one, other) = (LossRule::new(&WORDS), LossRule::new(&const { WORDS }));
         assert_eq!(one, other);
         assert_ne!(one, LossRule::TIMEOUT);

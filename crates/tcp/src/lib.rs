@@ -1,9 +1,9 @@
-//! Sans-I/O TCP endpoint: a [`Sender`] and a [`Receiver`] without clock, socket, thread, payload or random number, and
-//! the four plug-in traits that decide how the sender recovers from loss. A [`Connection`](connection::Connection)
-//! combines both for real packets, and opens and closes as RFC 9293 specifies.
+//! Sans-I/O TCP endpoint: a [`Sender`] and a [`Receiver`] without clocks, sockets, threads, payload or random numbers,
+//! and four plug-in traits for the sender's loss recovery and congestion control. A
+//! [`Connection`](connection::Connection) combines both for real packets, and opens and closes as RFC 9293 specifies.
 //!
-//! Packets and time go in; segments, ACKs and the next wake-up come out. The same code runs in a simulation and on real
-//! packets.
+//! The host passes in packets and the time, and takes out segments, ACKs and the time of the next wake-up. The same
+//! code runs in a simulation and on real packets.
 //!
 //! ```text
 //!             Stack: one choice on each axis
@@ -15,8 +15,8 @@
 //!   DataSegment ──▶ Receiver (reassembly, delayed ACK, SACK) ──▶ Ack
 //! ```
 //!
-//! Plug-ins see [`facts`] and a read-only view, and return values. A plug-in cannot reach the sender, so each can be
-//! read, and tested, alone.
+//! Plug-ins get [`facts`] and a read-only view, and return values. A plug-in cannot change the sender, so each plug-in
+//! can be read and tested alone.
 
 #![no_std]
 
@@ -51,11 +51,11 @@ pub use receiver::{Receiver, ReceiverConfig};
 pub use sender::{Sender, SenderConfig, Transmit};
 pub use stack::Stack;
 
-/// The README's example.
+/// Tests the example in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Hash of this crate's sources: sixteen hexadecimal digits, computed by the build. A stored run contains it, so that
-/// it is not mistaken for a run of other code.
+/// Hash of this crate's sources: sixteen hexadecimal digits, computed by the build. A stored run contains this hash, so
+/// that it cannot be mistaken for a run of different code.
 pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");

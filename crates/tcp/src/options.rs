@@ -1,7 +1,7 @@
-//! Options that two ends agree on, one type per option, so that call sites are readable and one option cannot be
-//! mistaken for another.
+//! Options on which the two ends agree. Each option has its own type, so that call sites are readable and options
+//! cannot be confused.
 
-/// Defines an option that is either in use on a connection or not.
+/// Defines the type of an option that a connection either uses or does not use.
 macro_rules! option {
     ($(#[$doc:meta])* $name:ident, $(#[$on_doc:meta])* $on:ident, $(#[$off_doc:meta])* $off:ident) => {
         $(#[$doc])*
@@ -14,7 +14,7 @@ macro_rules! option {
         }
 
         impl $name {
-            /// Returns the option in use if `condition` holds.
+            /// Returns the value for a used option if `condition` holds.
             #[must_use]
             pub const fn when(condition: bool) -> Self {
                 if condition { Self::$on } else { Self::$off }
@@ -34,33 +34,33 @@ option! {
     Sack,
     /// The receiver sends SACK blocks, and the sender uses them.
     Permitted,
-    /// No SACK blocks; the sender ignores any that arrive.
+    /// The receiver sends no SACK blocks, and the sender ignores any that arrive.
     Absent
 }
 
 option! {
-    /// Reports of duplicate data, in SACK's first block (RFC 2883; no negotiation).
+    /// Reports of duplicate data in the first SACK block (RFC 2883). They are not negotiated.
     Dsack,
     /// The receiver reports duplicate data.
     Reported,
-    /// The receiver does not report it.
+    /// The receiver does not report duplicate data.
     Absent
 }
 
 option! {
-    /// Order of transmissions, carried by segments and echoed by ACKs (LE §4.2).
+    /// Numbers of transmissions, carried by segments and echoed by ACKs (LE §4.2).
     OrderEcho,
-    /// Segments carry the order, and ACKs echo it.
+    /// Segments carry the number of their transmission, and ACKs echo it.
     Carried,
-    /// Neither do.
+    /// Segments carry no number, and ACKs echo none.
     Absent
 }
 
-/// Explicit congestion notification: data is marked instead of dropped, the receiver reports marks, and the sender
-/// responds to them.
+/// Explicit congestion notification: queues mark packets instead of dropping them, the receiver reports the marks, and
+/// the sender responds to the reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
-    /// After a mark, ACKs carry ECE until the sender reports that it has slowed down (RFC 3168).
+    /// After a mark, ACKs carry ECE until the sender reports by CWR that it has reduced its window (RFC 3168).
     Classic,
     /// ACKs carry a count of marked packets (RFC 9768).
     Accurate,
@@ -76,22 +76,22 @@ impl Ecn {
     }
 }
 
-/// Rule for the echo of marks by a receiver with classic ECN. There is no negotiation: both ends must be configured
-/// alike (RFC 8257 §4.1).
+/// Rule by which a receiver with classic ECN echoes marks. The rule is not negotiated: both ends must have the same
+/// configuration (RFC 8257 §4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MarkEcho {
     /// After a mark, ACKs carry ECE until the sender sends CWR (RFC 3168 §6.1.3).
     #[default]
     UntilCwr,
-    /// An ACK carries ECE if the data that it is the first to acknowledge was marked, so that the sender can count
-    /// bytes (RFC 8257 §3.2, DCTCP).
+    /// An ACK carries ECE if the data that it acknowledges for the first time was marked, so that the sender can count
+    /// marked bytes (RFC 8257 §3.2, DCTCP).
     WhileMarked,
 }
 
 option! {
-    /// Windows beyond 64 KiB (RFC 7323 §2).
+    /// Scaling of windows, which permits windows above 64 KiB (RFC 7323 §2).
     WindowScale,
-    /// Windows in headers are shifted.
+    /// Windows in headers are scaled.
     Used,
     /// Windows in headers are unscaled.
     Absent
@@ -100,9 +100,9 @@ option! {
 option! {
     /// Timestamps (RFC 7323 §3).
     Timestamping,
-    /// Every segment carries them.
+    /// Every segment carries timestamps.
     Carried,
-    /// No segment carries them.
+    /// No segment carries timestamps.
     Absent
 }
 

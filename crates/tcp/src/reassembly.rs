@@ -1,11 +1,11 @@
-//! Out-of-order queue of the receiver, as ranges.
+//! Out-of-order queue of the receiver, as ranges of stream offsets.
 
 use alloc::collections::VecDeque;
 
-/// Received ranges above the cumulative ACK: disjoint, not adjacent, ascending.
+/// Received ranges above the cumulative ACK, in ascending order. They do not overlap or touch.
 ///
-/// New data usually arrives at the end and retransmissions at the front, where a deque is cheap. In between, an
-/// insertion costs a binary search and a move of the shorter side.
+/// New data usually extends the last range and retransmissions the first, which is fast in a deque. An insertion in
+/// between takes a binary search and moves the ranges on the shorter side.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     ranges: VecDeque<(u64, u64)>,
@@ -15,14 +15,14 @@ pub struct Reassembly {
 /// Result of inserting a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
-    /// Some or all of it was new. Contains the range of which it is now a part.
+    /// Some or all of the bytes were new. Contains the stored range that now includes them.
     New((u64, u64)),
-    /// All of it was known. Contains the range that includes it.
+    /// All bytes had been received before. Contains the stored range that includes them.
     Known((u64, u64)),
 }
 
 impl Reassembly {
-    /// Bytes held.
+    /// Number of bytes held.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
@@ -53,7 +53,7 @@ impl Reassembly {
     /// Returns the first part of `start..end` that is held.
     #[must_use]
     pub fn overlap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
-        // The common case: behind all ranges.
+        // The common case: `start` is after all ranges.
         if self.ranges.back().is_none_or(|&(_, last)| last <= start) {
             return None;
         }
@@ -64,7 +64,7 @@ impl Reassembly {
 
     /// Adds `start..end`, which must not be empty.
     pub fn insert(&mut self, start: u64, end: u64) -> Inserted {
-        // The common case: after the last range, with a gap or without.
+        // The common case: the new range is after the last range, with or without a gap.
         match self.ranges.back_mut() {
             None => return self.append(start, end),
             Some(&mut (_, last)) if start > last => return self.append(start, end),
@@ -105,8 +105,8 @@ impl Reassembly {
         Inserted::New((start, end))
     }
 
-    /// Takes out the range that continues a stream complete up to `offset`. Returns the offset up to which the stream
-    /// is complete now.
+    /// Removes the ranges that continue a stream that is complete up to `offset`. Returns the offset up to which the
+    /// stream is now complete.
     pub fn advance(&mut self, mut offset: u64) -> u64 {
         while let Some(&(start, end)) = self.ranges.front() {
             if start > offset {
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn it_agrees_with_a_set_of_bytes() {
-        // Insertions of a fixed pseudo-random sequence, compared with a simple model.
+        // The insertions form a fixed pseudo-random sequence. The results are compared with a simple model.
         let mut queue = Reassembly::default();
         let mut model = alloc::collections::BTreeSet::new();
         let mut state = 1_u64;
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(queue.insert(20, 30), Inserted::New((10, 30)));
         assert_eq!(queue.insert(31, 40), Inserted::New((31, 40)));
         assert_eq!((queue.len(), queue.bytes()), (2, 29));
-        // Before all ranges, with a gap, and then up to the first.
+        // The first new range is before all ranges, with a gap; the second one touches the first range.
         assert_eq!(queue.insert(2, 4), Inserted::New((2, 4)));
         assert_eq!(queue.insert(6, 10), Inserted::New((6, 30)));
         assert_eq!((queue.len(), queue.bytes()), (3, 35));
@@ -197,7 +197,7 @@ mod tests {
                 false, true, true, false, false, true, true, false, true, true, false
             ]
         );
-        // The stream reaches into the second range.
+        // The stream is complete up to the second range and continues with it.
         assert_eq!(queue.advance(7), 30);
         assert_eq!((queue.len(), queue.bytes()), (1, 9));
     }

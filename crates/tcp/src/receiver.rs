@@ -1,8 +1,8 @@
-//! The receiving half of the endpoint.
+//! Receiving half of the endpoint.
 //!
-//! The host drives it like the sender: it hands in data by [`Receiver::handle_data`], time by
-//! [`Receiver::handle_timeout`] and reads by [`Receiver::read`]. After each call it takes ACKs by
-//! [`Receiver::poll_ack`] until there are none.
+//! The host drives it like the sender: it passes in data by [`Receiver::handle_data`], the time by
+//! [`Receiver::handle_timeout`], and reads of the application by [`Receiver::read`]. After each call, the host takes
+//! ACKs by [`Receiver::poll_ack`] until there are none.
 
 mod bandwidth;
 mod blocks;
@@ -29,7 +29,7 @@ pub use timing::{AdaptiveAcks, SackCompression};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Accepted {
-    /// Bytes by which the stream grew in order.
+    /// Number of bytes that became available in order.
     pub in_order_bytes: u64,
     /// Bytes of the segment that were received before.
     pub duplicate_bytes: u64,
@@ -37,7 +37,7 @@ pub struct Accepted {
     pub beyond_window_bytes: u64,
 }
 
-/// The receiving half of a connection. See the [module](self) for how to drive it.
+/// Receiving half of a connection. The [module](self) explains the calls.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     config: ReceiverConfig,
@@ -47,7 +47,7 @@ pub struct Receiver {
     edge: u64,
     /// Bytes that the application has read.
     read: u64,
-    /// Shift of the advertised windows (RFC 7323 §2.3).
+    /// Window scale of the advertised windows (RFC 7323 §2.3).
     window_shift: u8,
     out_of_order: Reassembly,
     reports: Reports,
@@ -55,7 +55,7 @@ pub struct Receiver {
     ts_recent: u32,
     /// RCV.NXT of the last ACK sent.
     last_ack: u64,
-    /// Order of the last segment, for the next ACK (LE §4.2).
+    /// Transmission number of the last segment, for the next ACK (LE §4.2).
     order: Option<u32>,
     /// Bytes in order that are not yet acknowledged.
     unacked: u64,
@@ -69,7 +69,7 @@ pub struct Receiver {
     extras: Option<Box<Extras>>,
 }
 
-/// State of the next ACK: due or not.
+/// `Yes` if an ACK is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     No,
@@ -101,12 +101,12 @@ impl Receiver {
         }
     }
 
-    /// Takes in a segment.
+    /// Processes a segment.
     #[inline(always)]
     pub fn handle_data(&mut self, now: Instant, segment: &DataSegment) -> Accepted {
         let mut accepted = Accepted::default();
         let Some(start) = segment.seq.offset(self.config.irs, self.next) else {
-            // Before the first byte of the stream: a probe, which asks for an ACK.
+            // The segment starts before the first byte of the stream: it is a probe, which requests an ACK.
             self.due = Due::Yes;
             return accepted;
         };
@@ -114,7 +114,8 @@ impl Receiver {
         self.order = segment.order;
         let end = start + u64::from(segment.len);
         if segment.len == 0 || end <= self.next {
-            // Nothing new: a probe or a duplicate. Answered at once (RFC 9293 §3.10.7.4).
+            // The segment has no new data: it is a probe or a duplicate. The receiver sends an ACK at once (RFC 9293
+            // §3.10.7.4).
             accepted.duplicate_bytes = u64::from(segment.len);
             if segment.len > 0 {
                 self.reports.duplicate = Some((start, end));
@@ -127,10 +128,10 @@ impl Receiver {
         let (from, until) = (start.max(self.next), end.min(self.edge));
         accepted.duplicate_bytes = from - start;
         if from > start {
-            // The part that was received before (RFC 2883 §4.2).
+            // A DSACK reports the part that was received before (RFC 2883 §4.2).
             self.reports.duplicate = Some((start, from));
         } else if !self.out_of_order.is_empty() {
-            // The first part that was received before, in order or beyond a gap (§4.2.3).
+            // A DSACK reports the first part that was received before, in order or beyond a gap (§4.2.3).
             self.reports.duplicate = self
                 .out_of_order
                 .overlap(from, until)
@@ -152,7 +153,7 @@ impl Receiver {
         accepted
     }
 
-    /// Hands `bytes` bytes that are new to the bandwidth estimate.
+    /// Passes the number of new bytes to the bandwidth estimate.
     #[inline(never)]
     fn measure(&mut self, now: Instant, bytes: u64) {
         if let Some(extras) = &mut self.extras
@@ -232,9 +233,8 @@ impl Receiver {
         self.is_ack_due().then(|| self.ack())
     }
 
-    /// Returns an ACK, due or not, for a segment that goes out anyway. No ACK is due afterwards, unless this one
-    /// is for the data before a change of marks
-    /// ([`MarkEcho::WhileMarked`](crate::options::MarkEcho::WhileMarked)).
+    /// Returns an ACK, due or not, for a segment that is sent anyway. Afterwards, no ACK is due, unless the returned
+    /// ACK is for the data before a change of marks ([`MarkEcho::WhileMarked`](crate::options::MarkEcho::WhileMarked)).
     #[inline]
     pub fn ack(&mut self) -> Ack {
         let mut ecn = match self.ecn_echo {
@@ -282,19 +282,18 @@ impl Receiver {
         }
     }
 
-    /// Returns an upper bound of the SACK blocks that the next ACK will have.
+    /// Returns an upper bound on the number of SACK blocks in the next ACK.
     #[inline]
     pub(crate) fn sack_blocks_at_most(&self) -> usize {
         self.reports.at_most(&self.config, &self.out_of_order)
     }
 
-    /// Forgets duplicate data, so that no ACK reports it.
+    /// Discards the record of duplicate data, so that no ACK reports it.
     pub(crate) const fn forget_duplicate(&mut self) {
         self.reports.duplicate = None;
     }
 
-    /// Discards everything received out of order, sacked or not, as a host short of memory may
-    /// (RFC 2018 §8).
+    /// Discards all data received out of order, sacked or not, as a host that lacks memory may do (RFC 2018 §8).
     pub fn renege(&mut self) {
         self.out_of_order.clear();
         self.reports.forget_recent();
@@ -306,7 +305,7 @@ impl Receiver {
         &self.config
     }
 
-    /// Stream bytes received in order.
+    /// Number of stream bytes received in order.
     #[must_use]
     pub const fn in_order_bytes(&self) -> u64 {
         self.next
@@ -318,19 +317,19 @@ impl Receiver {
         offset < self.next || self.out_of_order.containing(offset).is_some()
     }
 
-    /// Bytes received out of order and kept.
+    /// Number of bytes received out of order and kept.
     #[must_use]
     pub const fn out_of_order_bytes(&self) -> u64 {
         self.out_of_order.bytes()
     }
 
-    /// Separate ranges received out of order and kept.
+    /// Number of separate ranges received out of order and kept.
     #[must_use]
     pub fn out_of_order_ranges(&self) -> usize {
         self.out_of_order.len()
     }
 
-    /// ACKs sent so far.
+    /// Number of ACKs sent so far.
     #[must_use]
     pub const fn acks_sent(&self) -> u64 {
         self.acks_sent

@@ -1,9 +1,9 @@
-//! Another endpoint's connection, reconstructed from its packets: a [`Replay`] is given the segments and ACKs seen at
+//! Reconstruction of another endpoint's connection from its packets. A [`Replay`] takes the segments and ACKs seen at
 //! the sender's end, and returns for each event the facts that a plug-in of our own sender would get.
 //!
-//! It maintains the [`Scoreboard`](crate::scoreboard::Scoreboard) and the round-trip times with the same code as
-//! [`Sender`](crate::Sender), and decides nothing: the packets say what is sent. To learn by which rule a recovery
-//! would have judged a segment lost, pass the facts and views of each event to its
+//! A replay maintains the [`Scoreboard`](crate::scoreboard::Scoreboard) and the round-trip times with the same code as
+//! [`Sender`](crate::Sender). It does not decide which segments are sent: the packets show that. To find the rule by
+//! which a recovery would have judged a segment lost, pass the facts and views of each event to its
 //! [`on_sent`](crate::recovery::Recovery::on_sent) and [`on_ack`](crate::recovery::Recovery::on_ack), and check
 //! [`Outcome::loss`](crate::recovery::Outcome::loss).
 //!
@@ -31,12 +31,12 @@
 //! # Ok::<(), dupack_tcp::replay::Unusable>(())
 //! ```
 //!
-//! **Information missing from the packets** is reported and tolerated. A capture may begin in the middle: the first
-//! byte seen is offset 0 ([`SenderConfig::isn`]). It may miss transmissions: bytes that were acknowledged, or skipped,
-//! without having been seen count as sent twice, so that their age is not taken for a round-trip time
-//! ([`Sending::unseen_bytes`], [`Heard::unseen_bytes`]). It cannot show a timeout: a host that infers one reports it
-//! ([`Replay::timed_out`]). The congestion window is unknown, and views show an infinite one. The application counts as
-//! having written only the data that was sent.
+//! **Information missing from the packets** is reported and tolerated. A capture may begin in the middle of a
+//! connection: the first byte seen has offset 0 ([`SenderConfig::isn`]). A capture may lack transmissions: bytes that
+//! were acknowledged or skipped without having been seen count as sent twice, so that their age is not used as a
+//! round-trip time ([`Sending::unseen_bytes`], [`Heard::unseen_bytes`]). A capture cannot show a timeout: a host that
+//! infers a timeout reports it ([`Replay::timed_out`]). The congestion window is unknown, and views show an infinite
+//! window. The application is assumed to have written only the data that was sent.
 //!
 //! No input panics, and memory is bounded by [`ReplayLimits`].
 
@@ -57,27 +57,28 @@ use crate::time::Instant;
 use crate::undo::UndoRules;
 use crate::window::Window;
 
-/// Rule of every retransmission: a packet does not show why it was sent.
+/// Rule of every retransmission, because a packet does not show the reason for its transmission.
 pub const SEEN_AGAIN: LossRule = LossRule::new(&RuleWords {
     name: "again",
     meaning: "seen again",
 });
 
-/// Bounds on the input that is accepted, and on memory.
+/// Limits on the accepted input and on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayLimits {
     /// Maximum number of outstanding segments.
     pub segments: usize,
-    /// Maximum number of bytes by which a packet may be beyond everything seen before. A larger distance is not a gap
-    /// in the capture but garbage. No receive window is larger than 1 GiB (RFC 7323 §2.3).
+    /// Maximum distance, in bytes, of a packet beyond the highest byte seen before. A packet at a larger distance is
+    /// not after a gap in the capture, but invalid. No receive window is larger than 1 GiB (RFC 7323 §2.3).
     pub jump_bytes: u64,
-    /// Maximum number of retransmissions remembered, the latest ones, for matching DSACKs.
+    /// Number of latest retransmissions that are stored to match DSACKs.
     pub repetitions: usize,
 }
 
 impl Default for ReplayLimits {
-    /// Room for a window of 1 GiB in full segments, at some 50 MB; jumps of up to 64 MiB; a thousand retransmissions.
+    /// Returns limits that permit a window of 1 GiB in full segments (about 50 MB of memory), jumps of up to 64 MiB,
+    /// and a thousand stored retransmissions.
     fn default() -> Self {
         Self {
             segments: 1 << 20,
@@ -87,18 +88,18 @@ impl Default for ReplayLimits {
     }
 }
 
-/// Maximum number of pieces into which an unseen range is cut.
+/// Maximum number of segments into which an unseen range is divided.
 const UNSEEN_PIECES_MAX: u64 = 4096;
 
-/// Reason for which the replay cannot use an event. The event has changed nothing.
+/// Reason for which the replay cannot use an event. The event has not changed the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unusable {
-    /// It lies before the first byte of the replay.
+    /// The event refers to data before the first byte of the replay.
     BeforeStart,
-    /// It is farther beyond the data seen than [`ReplayLimits::jump_bytes`].
+    /// The event refers to data more than [`ReplayLimits::jump_bytes`] beyond the data seen.
     TooFar,
-    /// More segments are outstanding than [`ReplayLimits::segments`].
+    /// At least [`ReplayLimits::segments`] segments are outstanding.
     TooMuchOutstanding,
 }
 
@@ -122,7 +123,7 @@ impl core::error::Error for Unusable {}
 pub enum SendingKind {
     /// New data.
     First,
-    /// Data that was seen before and is not acknowledged.
+    /// Data that was seen before and is not acknowledged yet.
     Repeat,
     /// Partly new data, partly data that was seen before.
     Both,
@@ -138,12 +139,13 @@ pub enum SendingKind {
 pub struct Sending<'a> {
     /// Kind of the packet.
     pub kind: SendingKind,
-    /// Transmissions that the packet stands for, in order: pieces of one segment size, because a capture may show a
-    /// packet that the interface splits later. A segment that it covers in part counts as retransmitted.
+    /// Transmissions that the packet represents, in order. A packet is divided into full segments, because a capture
+    /// may show a packet that the interface splits later. A segment that the packet covers in part counts as
+    /// retransmitted.
     pub sent: &'a [Sent],
-    /// Bytes just before it whose transmission was not seen.
+    /// Number of bytes directly before the packet whose transmission was not seen.
     pub unseen_bytes: u64,
-    /// State after it.
+    /// State after the packet.
     pub view: View<'a>,
 }
 
@@ -151,9 +153,9 @@ pub struct Sending<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Needless {
-    /// Offset of its first byte.
+    /// Stream offset of the first byte.
     pub start: u64,
-    /// Offset after its last byte.
+    /// Stream offset after the last byte.
     pub end: u64,
     /// Time of the transmission.
     pub sent_at: Instant,
@@ -167,13 +169,13 @@ pub struct Heard<'a> {
     pub facts: AckFacts<'a>,
     /// The latest retransmission that a DSACK in the ACK shows to be spurious (RFC 2883 §4).
     pub needless: Option<Needless>,
-    /// Bytes that it reports and whose transmission was not seen.
+    /// Number of bytes that the ACK reports and whose transmission was not seen.
     pub unseen_bytes: u64,
-    /// State after it, with the retransmission timer restarted as in RFC 6298 §5.3.
+    /// State after the packet, with the retransmission timer restarted as in RFC 6298 §5.3.
     pub view: View<'a>,
 }
 
-/// Another endpoint's connection. See the [module](self) for how to drive it.
+/// Another endpoint's connection. The [module](self) explains the calls.
 #[derive(Debug)]
 pub struct Replay {
     state: State,
@@ -184,11 +186,11 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Returns the replay of a connection before its first packet.
+    /// Returns a replay in the state before the first packet.
     ///
-    /// It uses the options that the two ends agreed on (`isn`: the first byte that will be seen; `smss`, `sack`,
-    /// `timestamps`, `order_echo`, `peer_window`) and the interpretation of ACKs (`rtt`, `duplicate_ack`,
-    /// `sacks_after_timeout`) of `config`.
+    /// The replay uses only some fields of `config`: the options on which the two ends agreed (`smss`, `sack`,
+    /// `timestamps`, `order_echo`, `peer_window`), the first byte that will be seen (`isn`), and the interpretation of
+    /// ACKs (`rtt`, `duplicate_ack`, `sacks_after_timeout`).
     #[must_use]
     pub fn new(config: SenderConfig, limits: ReplayLimits) -> Self {
         let config = SenderConfig {
@@ -218,12 +220,12 @@ impl Replay {
         }
     }
 
-    /// Takes in a data packet sent at `now`. A SYN is not data; any data in it begins one number later. A FIN is one
-    /// more byte.
+    /// Processes a data packet sent at `now`. A SYN is not data: data in a SYN begins one sequence number later. A FIN
+    /// counts as one more byte.
     ///
     /// # Errors
     ///
-    /// Returns an error if the packet does not belong to this part of the stream, or exceeds the limits.
+    /// Returns an error if the packet does not belong to this part of the stream or exceeds the limits.
     pub fn sent(&mut self, now: Instant, segment: &DataSegment) -> Result<Sending<'_>, Unusable> {
         self.sent.clear();
         let nxt = self.state.scoreboard.nxt();
@@ -251,11 +253,11 @@ impl Replay {
         Ok(self.sending(now, kind, unseen_bytes))
     }
 
-    /// Takes in an ACK that arrived at `now`.
+    /// Processes an ACK that arrived at `now`.
     ///
     /// # Errors
     ///
-    /// Returns an error if the ACK does not belong to this part of the stream, or exceeds the limits.
+    /// Returns an error if the ACK does not belong to this part of the stream or exceeds the limits.
     pub fn acknowledged(&mut self, now: Instant, ack: &Ack) -> Result<Heard<'_>, Unusable> {
         let una = self.state.scoreboard.una();
         let offset = ack.ack.offset(self.state.config.isn, una);
@@ -288,7 +290,7 @@ impl Replay {
         })
     }
 
-    /// Takes in a retransmission timeout, as inferred by the observer of the packets.
+    /// Processes a retransmission timeout that the observer of the packets inferred.
     pub fn timed_out(&mut self, now: Instant) {
         if self.state.time_out().is_some() {
             self.state.rtt.back_off();
@@ -297,14 +299,14 @@ impl Replay {
         self.state.set_timer(now, RtoTimer::Restart);
     }
 
-    /// Sets the options that the two ends have agreed on, as the packets show later: the bytes of a full segment, and
-    /// the use of SACK blocks. They apply from the next event on.
+    /// Sets options that become known only from later packets: the size of a full segment in bytes, and the use of SACK
+    /// blocks. They apply from the next event on.
     pub fn learn(&mut self, smss: u32, sack: Sack) {
         self.state.config.smss = smss.max(1);
         self.state.config.sack = sack;
     }
 
-    /// Plug-ins' view of the state.
+    /// Returns the plug-ins' view of the state.
     #[must_use]
     pub fn view(&self, now: Instant) -> View<'_> {
         self.state.view(now)
@@ -319,7 +321,7 @@ impl Replay {
         }
     }
 
-    /// Returns an error if the stream cannot extend to `end` now.
+    /// Returns an error if extending the stream to `end` exceeds the limits.
     fn make_room(&self, end: u64) -> Result<(), Unusable> {
         let board = &self.state.scoreboard;
         if end.saturating_sub(board.nxt()) > self.limits.jump_bytes {
@@ -331,7 +333,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Returns the offset up to which an ACK reports data, by SACK blocks that are plausible.
+    /// Returns the highest offset up to which an ACK reports data, cumulatively or by plausible SACK blocks.
     fn reported_edge(&self, ack: &Ack, offset: u64) -> u64 {
         let config = &self.state.config;
         let reference = offset.max(self.state.scoreboard.una());
@@ -348,7 +350,7 @@ impl Replay {
         }
     }
 
-    /// Records everything before `edge` as sent, seen or not. Returns the number of bytes that were not seen.
+    /// Records all bytes before `edge` as sent, including unseen bytes. Returns the number of unseen bytes.
     fn assume_sent(&mut self, now: Instant, edge: u64) -> u64 {
         let nxt = self.state.scoreboard.nxt();
         let unseen = edge.saturating_sub(nxt);
@@ -357,7 +359,7 @@ impl Replay {
         while left > 0 {
             let len = left.min(piece);
             let (id, _) = self.push(now, len as u32);
-            // Counts as sent twice, so that it is not timed.
+            // The segment counts as sent twice, so that it is not timed.
             self.state.scoreboard.resend(id, now, self.state.order);
             left -= len;
         }
@@ -369,7 +371,7 @@ impl Replay {
         self.state.record_first(now, len)
     }
 
-    /// Retransmits the outstanding part of `start..end`. Returns `true` if there was any.
+    /// Records a retransmission of the outstanding segments in `start..end`. Returns `true` if there were any.
     fn send_again(&mut self, now: Instant, start: u64, end: u64, timestamp: Option<u32>) -> bool {
         let mut id = self.holding(start);
         let mut any = false;
@@ -385,7 +387,7 @@ impl Replay {
         any
     }
 
-    /// Returns the outstanding segment that contains the byte at `offset`, or else the first after it.
+    /// Returns the outstanding segment that contains the byte at `offset`, or otherwise the first segment after it.
     fn holding(&self, offset: u64) -> SegmentId {
         let board = &self.state.scoreboard;
         let at_or_after = board.id_at(offset);
@@ -394,7 +396,7 @@ impl Replay {
         before.filter(reaches).unwrap_or(at_or_after)
     }
 
-    /// Sends the new data before `end`. Returns `true` if there was any.
+    /// Records the first transmission of the new data before `end`. Returns `true` if there was any.
     fn send_first(&mut self, now: Instant, end: u64, timestamp: Option<u32>) -> bool {
         let smss = u64::from(self.state.config.smss);
         let mut any = false;

@@ -1,4 +1,4 @@
-//! The fourth axis: the window after a loss that was not congestion.
+//! The fourth axis: the window after a loss that congestion did not cause.
 
 use core::fmt::Debug;
 
@@ -7,16 +7,17 @@ use crate::window::Window;
 
 /// Response to losses that the differentiation attributes to the link.
 pub trait Response: Debug + Send {
-    /// Called for every ACK with the window before it, for averages and maxima. The call precedes
-    /// [`respond`](Self::respond) if the ACK reveals a loss.
+    /// Called for every ACK, so that a response can compute averages and maxima. `view` has the window before the ACK.
+    /// If the ACK reveals a loss, this call precedes [`respond`](Self::respond).
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>);
 
-    /// Returns the window after the loss. `congestion` is the control's window for a congestion loss.
+    /// Returns the window after the loss. `congestion` is the window that the control would choose after a congestion
+    /// loss.
     fn respond(&mut self, loss: &LossFacts, congestion: Window) -> Window;
 
-    /// Returns the share of the control's increase in congestion avoidance by which the window grows until the next
-    /// loss event, from 0 to 1. Called once after each `respond`. The methods of Park et al. do not change the
-    /// increase. Values outside that range are limited to it, and NaN is 0.
+    /// Returns the factor, from 0 to 1, by which the control's increase in congestion avoidance is multiplied until the
+    /// next loss event. Called once after each `respond`. The methods of Park et al. do not change the increase. Values
+    /// outside this range are limited to it, and NaN counts as 0.
     fn growth(&self) -> f64 {
         1.0
     }

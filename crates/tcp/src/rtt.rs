@@ -4,61 +4,63 @@ use alloc::boxed::Box;
 
 use crate::time::{Duration, Instant};
 
-/// End of the exponential backoff of the timeout.
+/// Event that ends the exponential backoff of the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackoffReset {
-    /// With the next round-trip sample (Karn's algorithm, RFC 6298 §5.7).
+    /// The next round-trip sample (Karn's algorithm, RFC 6298 §5.7).
     OnSample,
-    /// As soon as the cumulative acknowledgment advances (Linux).
+    /// An advance of the cumulative acknowledgment, or a sample (Linux).
     OnAdvance,
 }
 
-/// Segments that are timed.
+/// Segments whose round-trip time is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttSampling {
-    /// Every segment that was sent once; with timestamps every segment (RFC 7323 §4).
+    /// Every segment that was sent only once. With timestamps, also retransmitted segments (RFC 7323 §4).
     EverySegment,
-    /// One segment at a time, the next when its ACK is in (RFC 6298 §3's minimum; ns-2).
+    /// One segment at a time: the next one is chosen after the ACK of the previous one (the minimum of RFC 6298 §3;
+    /// ns-2).
     OnePerWindow,
 }
 
 /// Arithmetic of SRTT and RTTVAR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttArithmetic {
-    /// Nanoseconds; samples are rounded to the granularity.
+    /// In nanoseconds. Samples are rounded to the granularity.
     Exact,
     /// Whole ticks of the granularity, as in 4.3BSD and ns-2 (ns-2.35 `tcp.cc`, `rtt_update`). A sample is the number
-    /// of clock edges between transmission and ACK, at least one. SRTT is kept in eighths and RTTVAR in quarters of a
-    /// tick, both truncated to integers, and the timeout in whole ticks. Once the backoff exceeds a factor of eight,
-    /// the next sample restarts the estimation (`rtt_backoff`).
+    /// of clock edges between transmission and ACK, at least one. SRTT is stored in eighths of a tick and RTTVAR in
+    /// quarters of a tick, both truncated to integers. The timeout is a whole number of ticks. If the backoff factor
+    /// exceeds eight, the next sample restarts the estimation (`rtt_backoff`).
     Ticks,
 }
 
-/// Parameters of the estimator.
+/// Parameters of the round-trip time estimator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RttConfig {
     /// Timeout before the first sample (RFC 6298 §2.1: 1 s).
     pub initial_rto: Duration,
-    /// Minimum timeout (RFC 6298 §2.4 says 1 s; Linux and ns-2 use 200 ms).
+    /// Minimum timeout (1 s in RFC 6298 §2.4; 200 ms in Linux and ns-2).
     pub min_rto: Duration,
-    /// Maximum timeout, backoff included (RFC 6298 §2.5: at least 60 s).
+    /// Maximum timeout, including backoff (RFC 6298 §2.5: at least 60 s).
     pub max_rto: Duration,
-    /// Clock granularity G (RFC 6298 §2): samples are rounded to it, and 4·RTTVAR counts for at least this much. Zero
-    /// is an ideal clock.
+    /// Clock granularity G (RFC 6298 §2). Samples are rounded to multiples of G, and G is the minimum of 4·RTTVAR in
+    /// the timeout. Zero means an ideal clock.
     pub granularity: Duration,
     /// Arithmetic of the averages.
     pub arithmetic: RttArithmetic,
     /// Lower bound of the variance term.
     pub variance_floor: VarianceFloor,
-    /// Segments that are timed.
+    /// Segments whose round-trip time is measured.
     pub sampling: RttSampling,
-    /// End of backoff.
+    /// Event that ends the backoff.
     pub backoff_reset: BackoffReset,
 }
 
 impl Default for RttConfig {
-    /// RFC 6298 with an ideal clock: every segment timed, timeouts from 1 s to 60 s.
+    /// Returns the parameters of RFC 6298 with an ideal clock: every segment is timed, and timeouts range from 1 s to
+    /// 60 s.
     fn default() -> Self {
         Self {
             initial_rto: Duration::from_secs(1),
@@ -73,22 +75,22 @@ impl Default for RttConfig {
     }
 }
 
-/// The lower bound of the variance term in the timeout.
+/// Lower bound of the variance term in the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VarianceFloor {
-    /// `RTO = SRTT + max(G, 4·RTTVAR)`, then at least the minimum (RFC 6298 §2.3).
+    /// `RTO = max(minimum, SRTT + max(G, 4·RTTVAR))` (RFC 6298 §2.3, §2.4).
     Granularity,
     /// `RTO = SRTT + max(minimum, 4·RTTVAR)`: the minimum bounds the variance term, as Linux's `tcp_rto_min` does.
     MinRto,
 }
 
-/// Shortening of RFC 6298's timeout: `factor` of it, but no earlier than `margin` after a smoothed round-trip time, and
-/// never longer than before. It does not apply before the first sample.
+/// Shortening of the timeout of RFC 6298. The timeout is multiplied by `factor`, but it is at least SRTT plus `margin`,
+/// and never longer than without the shortening. There is no shortening before the first sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RtoShortening {
-    /// Share of the timeout that is left.
+    /// Factor by which the timeout is multiplied.
     pub factor: f64,
-    /// Minimum time beyond SRTT for an ACK.
+    /// Minimum difference between the timeout and SRTT.
     pub margin: Duration,
 }
 
@@ -101,23 +103,23 @@ impl RtoShortening {
     }
 }
 
-/// Round-trip time estimator: SRTT, RTTVAR, and the timeout with its backoff (RFC 6298).
+/// Round-trip time estimator: SRTT, RTTVAR, and the retransmission timeout with backoff (RFC 6298).
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     config: RttConfig,
-    /// Shortening of the timeout, which few controls use.
+    /// Shortening of the timeout. It is boxed because few controls use it.
     shortening: Option<Box<RtoShortening>>,
     srtt: Option<Duration>,
     rttvar: Duration,
     latest: Option<Duration>,
     min: Option<Duration>,
-    /// Timeout before backoff, after the last sample.
+    /// Timeout without backoff, computed from the last sample.
     base_rto: Duration,
     backoff: u32,
     restart: Restart,
 }
 
-/// Restart of the estimation by the next sample.
+/// State of the restart of the estimation: `Due` if the next sample restarts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Restart {
     No,
@@ -141,7 +143,7 @@ impl RttEstimator {
         }
     }
 
-    /// Returns the estimator with shorter timeouts, if a shortening is given.
+    /// Returns the estimator with this shortening of timeouts, if any.
     #[must_use]
     pub fn shortened(mut self, shortening: Option<RtoShortening>) -> Self {
         self.shortening = shortening.map(Box::new);
@@ -172,13 +174,13 @@ impl RttEstimator {
         self.latest
     }
 
-    /// Consecutive timeouts since backoff last ended.
+    /// Number of consecutive timeouts since the last end of a backoff.
     #[must_use]
     pub const fn backoff(&self) -> u32 {
         self.backoff
     }
 
-    /// Current timeout, backoff and shortening included.
+    /// Current timeout, including backoff and shortening.
     #[must_use]
     pub fn rto(&self) -> Duration {
         let base = self.base_rto;
@@ -188,7 +190,7 @@ impl RttEstimator {
         shortening.map_or(rto, |s| s.of(rto, self.srtt))
     }
 
-    /// Computes the timeout before backoff (RFC 6298 §2.2, 2.3).
+    /// Computes the timeout without backoff (RFC 6298 §2.2, §2.3).
     fn work_out_base_rto(&self, srtt: Duration) -> Duration {
         let variance = self.rttvar * 4;
         let rto = match self.config.variance_floor {
@@ -205,7 +207,7 @@ impl RttEstimator {
         rto.max(self.config.min_rto)
     }
 
-    /// Takes in a sample for the timeout (RFC 6298 §2), of a segment acknowledged at `now`.
+    /// Updates SRTT, RTTVAR and the timeout with the sample of a segment acknowledged at `now` (RFC 6298 §2).
     pub(crate) fn sample(&mut self, rtt: Duration, now: Instant) {
         self.backoff = 0;
         match self.config.arithmetic {
@@ -248,25 +250,25 @@ impl RttEstimator {
                 self.rttvar = rtt / 2;
             }
             Some(srtt) => {
-                // β = 1/4, α = 1/8; the variation first, with the old SRTT.
+                // β = 1/4, α = 1/8. RTTVAR is updated first because it uses the old SRTT.
                 self.rttvar = self.rttvar - self.rttvar / 4 + srtt.abs_diff(rtt) / 4;
                 self.srtt = Some(srtt - srtt / 8 + rtt / 8);
             }
         }
     }
 
-    /// Raises the timeout before backoff to at least `least`, until the next sample.
+    /// Raises the timeout without backoff to at least `least`, until the next sample.
     pub(crate) fn raise_rto(&mut self, least: Duration) {
         self.base_rto = self.base_rto.max(least);
     }
 
-    /// Takes in the exact delay of one segment, for RTTmin and the latest value only.
+    /// Updates RTTmin and the latest sample with the exact delay of one segment. SRTT and RTTVAR do not change.
     pub(crate) fn observe(&mut self, rtt: Duration) {
         self.latest = Some(rtt);
         self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
     }
 
-    /// Notes that the cumulative acknowledgment advanced.
+    /// Called when the cumulative acknowledgment advanced. Ends the backoff with [`BackoffReset::OnAdvance`].
     pub(crate) fn advanced(&mut self) {
         if self.config.backoff_reset == BackoffReset::OnAdvance {
             self.backoff = 0;
@@ -276,18 +278,18 @@ impl RttEstimator {
     /// Doubles the timeout, because the timer expired (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(32);
-        // A factor of 16.
+        // The backoff factor is now at least 16.
         if self.config.arithmetic == RttArithmetic::Ticks && self.backoff >= 4 {
             self.restart = Restart::Due;
         }
     }
 
-    /// Sets the number of consecutive timeouts, where something other than a sample determines it.
+    /// Sets the number of consecutive timeouts, and thereby the backoff, without a sample.
     pub(crate) fn set_backoff(&mut self, backoff: u32) {
         self.backoff = backoff;
     }
 
-    /// Segments that are timed.
+    /// Segments whose round-trip time is measured.
     pub(crate) fn sampling(&self) -> RttSampling {
         self.config.sampling
     }
@@ -354,12 +356,12 @@ mod tests {
         };
         let mut half = shortened(0.5, 20);
         assert_eq!(half.rto(), ms(150));
-        // Half of 600: backoff applies to the share as well.
+        // Half of 600: the backoff applies to the shortened timeout as well.
         half.back_off();
         assert_eq!(half.rto(), ms(300));
-        // A quarter would be 75; SRTT and the margin are 120.
+        // A quarter is 75, but the minimum is SRTT + margin = 120.
         assert_eq!(shortened(0.25, 20).rto(), ms(120));
-        // A margin beyond RFC 6298's timeout does not make it later.
+        // A margin that exceeds the timeout of RFC 6298 does not lengthen the timeout.
         assert_eq!(shortened(0.5, 900).rto(), ms(300));
     }
 
@@ -391,7 +393,8 @@ mod tests {
 
     #[test]
     fn ticks_are_edges_of_the_clock() {
-        // 2 ms within a tick, and across an edge: one tick each. 18 ms across two edges: two ticks.
+        // A sample of 2 ms is one tick, both within a tick and across a clock edge. A sample of 18 ms is two ticks if
+        // it crosses two edges, and one tick if it crosses one.
         let srtt = |sent, acked| in_ticks(&[(sent, acked)]).srtt();
         assert_eq!(srtt(11, 13), Some(Duration::from_millis(10)));
         assert_eq!(srtt(19, 21), Some(Duration::from_millis(10)));
@@ -401,9 +404,10 @@ mod tests {
 
     #[test]
     fn ticks_are_truncated_to_integers() {
-        // One tick: SRTT 8/8, RTTVAR 2/4, timeout 1 + 2 ticks.
+        // After a sample of one tick, SRTT is 8/8, RTTVAR is 2/4, and the timeout is 1 + 2 ticks.
         assert_eq!(in_ticks(&[(0, 10)]).rto(), Duration::from_millis(30));
-        // Then 4 ticks: error 3; SRTT 11/8, RTTVAR 2 + 3 − 0 = 5 quarters; timeout ⌊1.375 + 5⌋.
+        // The second sample is 4 ticks, so the error is 3. SRTT is 11/8, RTTVAR is 2 + 3 − 0 = 5 quarters, and the
+        // timeout is ⌊1.375 + 5⌋ ticks.
         let rtt = in_ticks(&[(0, 10), (0, 40)]);
         assert_eq!(rtt.srtt(), Some(Duration::from_micros(13_750)));
         assert_eq!(rtt.rto(), Duration::from_millis(60));
@@ -436,10 +440,10 @@ mod tests {
             variance_floor: VarianceFloor::MinRto,
             ..CONFIG
         };
-        // The same minimum, but of the variance: 10 + 200. A larger variance is not changed.
+        // Here the same minimum applies to the variance term: 10 + 200. A larger variance term does not change.
         assert_eq!(rto(linux, 1, ms(10)), ms(210));
         assert_eq!(rto(linux, 1, ms(200)), ms(600));
-        // With equal samples only the clock's granularity remains of the variance.
+        // With equal samples, RTTVAR approaches 0, and the variance term is the clock granularity.
         let coarse = RttConfig {
             granularity: ms(100),
             ..CONFIG
@@ -452,7 +456,7 @@ mod tests {
         let mut rtt = RttEstimator::new(CONFIG);
         rtt.raise_rto(Duration::from_secs(3));
         assert_eq!(rtt.rto(), Duration::from_secs(3));
-        // The timeout is raised, not set.
+        // `raise_rto` does not lower the timeout.
         rtt.raise_rto(Duration::from_secs(2));
         assert_eq!(rtt.rto(), Duration::from_secs(3));
         rtt.sample(Duration::from_millis(100), NOW);
@@ -495,7 +499,7 @@ mod tests {
         }
         let now = Instant::ZERO + Duration::from_millis(100);
         rtt.sample(Duration::from_millis(100), now);
-        // 8/8, and an error of 9 ticks.
+        // SRTT was 8/8 ticks, and the error is 9 ticks: 17/8 ticks.
         assert_eq!(rtt.srtt(), Some(Duration::from_micros(21_250)));
     }
 }

@@ -1,20 +1,21 @@
-//! The sender's record of every outstanding segment.
+//! Scoreboard: the sender's record of every outstanding segment.
 //!
 //! A ring of segments in sequence order, from the first byte not cumulatively acknowledged to the last byte sent. It
-//! records when, how often and in which order segments were sent, and what the receiver has reported. It does not
-//! record which segments are *lost*: a recovery judges that.
+//! records the time, number and order of the transmissions of each segment, and the receiver's reports. It does not
+//! record which segments are *lost*: the recovery decides that.
 //!
-//! Every operation is amortised O(1) per segment at any window (finding a segment by its offset is O(log n) when
-//! segments differ in size). SACK blocks repeat what earlier ACKs reported. The ring skips the known parts by a
-//! union-find over runs of sacked segments, so the cost of a block is in its new part, not in its length.
+//! Every operation takes amortised O(1) time per segment, whatever the window (finding a segment by its offset takes
+//! O(log n) if segments differ in size). SACK blocks repeat the reports of earlier ACKs. A union-find over runs of
+//! sacked segments skips the known parts, so the time to process a block depends on the number of new segments in it,
+//! not on its length.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::time::Instant;
 
-/// Identifies a segment for the life of its connection. Segments are numbered from 0 in the order of their first
-/// transmission. When segments are cut into smaller ones, all outstanding ones get new, higher numbers.
+/// Identifies a segment for the lifetime of its connection. Segments are numbered from 0 in the order of their first
+/// transmission. When segments are cut into smaller ones, all outstanding segments get new, higher numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SegmentId(pub u64);
 
@@ -38,7 +39,7 @@ pub enum Reported {
 /// State of an outstanding segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Offset of its first byte.
+    /// Stream offset of the first byte.
     pub start: u64,
     /// Length in bytes.
     pub len: u32,
@@ -46,16 +47,17 @@ pub struct Segment {
     pub transmissions: u32,
     /// Time of the last transmission.
     pub sent_at: Instant,
-    /// Number of its last transmission in the order of all transmissions, from 1.
+    /// Number of the segment's last transmission in the order of all transmissions, from 1.
     pub order: u64,
     /// The receiver's report.
     pub reported: Reported,
-    /// Number of segments from this one on that are known to be sacked (the union-find parent, as a difference).
+    /// Number of consecutive segments, from this one on, that are known to be sacked. In the union-find, it is the
+    /// distance to the parent.
     skip: u32,
 }
 
 impl Segment {
-    /// Offset after its last byte.
+    /// Stream offset after the last byte.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.start + self.len as u64
@@ -65,13 +67,13 @@ impl Segment {
 /// Kind of the receiver's report of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveredBy {
-    /// The cumulative acknowledgment covers it.
+    /// The cumulative acknowledgment covers the segment.
     Cumulative,
-    /// A SACK block covers it.
+    /// A SACK block covers the segment.
     Sack,
 }
 
-/// Segment that an ACK is the first to report as received.
+/// Segment that an ACK reports as received for the first time.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Delivered {
@@ -106,12 +108,12 @@ pub struct Scoreboard {
     forward_ack: u64,
     sacked_bytes: u64,
     sacked_segments: u64,
-    /// Usual segment length: the first guess when a segment is looked up by offset.
+    /// Usual segment length in bytes, for the first guess when a segment is looked up by offset.
     stride: u64,
 }
 
 impl Scoreboard {
-    /// Returns an empty record for segments of mostly `smss` bytes.
+    /// Returns an empty scoreboard. Most segments are expected to have `smss` bytes.
     #[must_use]
     pub fn new(smss: u32) -> Self {
         Self {
@@ -120,13 +122,13 @@ impl Scoreboard {
         }
     }
 
-    /// SND.UNA: the first byte not cumulatively acknowledged.
+    /// SND.UNA: offset of the first byte that is not cumulatively acknowledged.
     #[must_use]
     pub const fn una(&self) -> u64 {
         self.una
     }
 
-    /// SND.NXT: the byte after the last one sent.
+    /// SND.NXT: offset after the last byte sent.
     #[must_use]
     pub const fn nxt(&self) -> u64 {
         self.nxt
@@ -138,25 +140,25 @@ impl Scoreboard {
         self.nxt - self.una
     }
 
-    /// The forward ACK: the byte after the highest one known to have arrived (FACK §2).
+    /// Forward ACK: offset after the highest byte known to have arrived (FACK §2).
     #[must_use]
     pub const fn forward_ack(&self) -> u64 {
         self.forward_ack
     }
 
-    /// Outstanding bytes that are sacked.
+    /// Number of outstanding bytes that are sacked.
     #[must_use]
     pub const fn sacked_bytes(&self) -> u64 {
         self.sacked_bytes
     }
 
-    /// Outstanding segments that are sacked.
+    /// Number of outstanding segments that are sacked.
     #[must_use]
     pub const fn sacked_segments(&self) -> u64 {
         self.sacked_segments
     }
 
-    /// Id of the first outstanding segment; equal to [`Self::end`] if nothing is outstanding.
+    /// Id of the first outstanding segment, or [`Self::end`] if nothing is outstanding.
     #[must_use]
     pub const fn first(&self) -> SegmentId {
         SegmentId(self.first)
@@ -211,7 +213,7 @@ impl Scoreboard {
         if offset >= self.nxt {
             return self.end();
         }
-        // All segments but the last are usually one stride long.
+        // Usually, all segments except the last are `stride` bytes long.
         let guess = (offset - front.start) / self.stride;
         let hit = |index: usize| {
             let starts = self.segments.get(index).is_some_and(|s| s.start >= offset);
@@ -229,8 +231,9 @@ impl Scoreboard {
         SegmentId(self.first + self.segments.partition_point(|s| s.start < offset) as u64)
     }
 
-    /// Returns the number of consecutive missing segments from `offset` to the next that is sacked; 1 if none is. It
-    /// visits every segment of the hole, so it is for loss events only, which are few.
+    /// Returns the number of consecutive missing segments from `offset` to the next sacked segment; 1 if no segment
+    /// after `offset` is sacked. The method visits every segment of the hole, so call it only for loss events, which
+    /// are rare.
     #[must_use]
     pub fn hole(&self, offset: u64) -> u32 {
         let missing = self
@@ -240,8 +243,8 @@ impl Scoreboard {
         u32::try_from(missing).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Returns the first segment at or after `id` that is not sacked, or [`Self::end`]. Shortens the paths that it
-    /// follows.
+    /// Returns the first segment at or after `id` that is not sacked, or [`Self::end`]. Path compression in the
+    /// union-find shortens later searches.
     fn find_missing(&mut self, mut id: u64) -> u64 {
         let first = self.first;
         let slot = |number: u64| (number - first) as usize;
@@ -300,9 +303,9 @@ impl Scoreboard {
         missing.any(|segment| segment.len > most)
     }
 
-    /// Cuts missing segments into pieces of at most `most` bytes, each with the send time of the whole. All outstanding
-    /// segments get new ids; the old ones become invalid. Sacked segments stay whole. It visits every segment of the
-    /// window.
+    /// Cuts missing segments into pieces of at most `most` bytes. Each piece has the send time of the original segment.
+    /// All outstanding segments get new ids, and the old ids become invalid. Sacked segments are not cut. The method
+    /// visits every outstanding segment.
     pub(crate) fn cut(&mut self, most: u32) {
         let most = most.max(1);
         let first = self.end().0;
@@ -324,10 +327,10 @@ impl Scoreboard {
         self.segments = segments;
     }
 
-    /// Applies a cumulative acknowledgment and SACK blocks (as offset ranges). Appends every segment that they report
-    /// for the first time to `delivered`, cumulative ones first.
+    /// Applies a cumulative acknowledgment and SACK blocks (as offset ranges). Appends every segment that is reported
+    /// for the first time to `delivered`, cumulatively acknowledged segments first.
     ///
-    /// The caller must refuse an `ack` beyond SND.NXT.
+    /// The caller must reject an `ack` beyond SND.NXT.
     pub(crate) fn apply(
         &mut self,
         ack: u64,
@@ -378,7 +381,7 @@ impl Scoreboard {
         self.forward_ack = self.forward_ack.max(ack);
     }
 
-    /// Trims a segment that the peer has acknowledged in part: the rest stays outstanding.
+    /// Removes the acknowledged part of a partly acknowledged segment; the remaining bytes stay outstanding.
     fn trim(&mut self, ack: u64, applied: &mut Applied) {
         let Some(front) = self.segments.front_mut() else {
             return;
@@ -425,7 +428,7 @@ impl Scoreboard {
         }
     }
 
-    /// Checks every segment, and every count. For tests: it visits every segment of the window.
+    /// Checks every segment and every count. For tests only, because it visits every outstanding segment.
     ///
     /// # Panics
     ///
@@ -454,7 +457,7 @@ impl Scoreboard {
         assert_eq!(forward_ack, self.forward_ack);
     }
 
-    /// Forgets every SACK, because the receiver has shown that it discarded sacked data (RFC 2018 §8).
+    /// Discards all SACK information, because the receiver has shown that it discarded sacked data (RFC 2018 §8).
     pub(crate) fn forget_sacks(&mut self) {
         for segment in &mut self.segments {
             segment.reported = Reported::Missing;

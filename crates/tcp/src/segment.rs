@@ -1,11 +1,11 @@
-//! Messages between two endpoints: data in one direction, acknowledgments in the other.
+//! Messages between two endpoints: data segments in one direction, acknowledgments in the other.
 //!
-//! These are the fields of a TCP header that loss recovery uses, already parsed. A host converts them to real headers
-//! (or, in a simulation, to nothing at all) and fetches payload bytes by range when it emits a segment.
+//! The structs contain the parsed fields of a TCP header that loss recovery uses. A host converts them to real headers
+//! and fetches the payload bytes of a range when it emits a segment. A simulation needs neither headers nor payload.
 
 use crate::seq::SeqNumber;
 
-/// Data segment. It names a range of the stream and holds no bytes.
+/// Data segment. It refers to a range of the stream and does not contain the payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataSegment {
     /// Sequence number of the first byte.
@@ -14,7 +14,7 @@ pub struct DataSegment {
     pub len: u32,
     /// TSval of the timestamps option (RFC 7323 §3), if the connection uses it.
     pub timestamp: Option<u32>,
-    /// Number of the transmission, if the connection echoes it (LE §4.2; low 32 bits).
+    /// Low 32 bits of the number of the transmission, if the connection echoes transmission numbers (LE §4.2).
     pub order: Option<u32>,
 }
 
@@ -24,7 +24,8 @@ pub enum Codepoint {
     /// Not-ECT: the transport does not support marks.
     #[default]
     NotEct = 0b00,
-    /// ECT(1): an ECN-capable transport. Sent only for a control that responds to the share of marks (L4S, RFC 9331).
+    /// ECT(1): an ECN-capable transport. Sent only if the congestion control responds to the fraction of marked packets
+    /// (L4S, RFC 9331).
     Ect1 = 0b01,
     /// ECT(0): an ECN-capable transport.
     Ect0 = 0b10,
@@ -44,7 +45,7 @@ impl Codepoint {
         }
     }
 
-    /// Two bits of the field.
+    /// Returns the two bits of the field.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self as u8
@@ -81,7 +82,7 @@ impl Bit {
     }
 }
 
-/// Block of a SACK option (RFC 2018 §3): `start..end` has been received.
+/// Block of a SACK option (RFC 2018 §3): the receiver has received the bytes `start..end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// First byte of the block.
@@ -93,7 +94,7 @@ pub struct SackBlock {
 /// Maximum number of blocks in a TCP header (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 4;
 
-/// Blocks of one SACK option, in the order of the wire. The first may be a DSACK (RFC 2883 §4).
+/// Blocks of one SACK option, in the order of the header. The first block may be a DSACK (RFC 2883 §4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [SackBlock; MAX_SACK_BLOCKS],
@@ -101,7 +102,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// An option without blocks, which is not sent.
+    /// No blocks: the option is not sent.
     pub const NONE: Self = Self {
         blocks: [SackBlock {
             start: SeqNumber(0),
@@ -110,7 +111,7 @@ impl SackBlocks {
         len: 0,
     };
 
-    /// Appends `block`; a fifth block is dropped, because the header has no room for it.
+    /// Appends `block`. A fifth block is dropped, because at most four fit into a header.
     pub fn push(&mut self, block: SackBlock) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
             *slot = block;
@@ -120,7 +121,7 @@ impl SackBlocks {
 
     /// Keeps at most the first `len` blocks.
     pub fn truncate(&mut self, len: usize) {
-        // At most 4, so it fits.
+        // The value is at most 4, so it fits into a `u8`.
         self.len = self.len.min(len.min(MAX_SACK_BLOCKS) as u8);
     }
 
@@ -140,32 +141,32 @@ impl SackBlocks {
 /// Acknowledgment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
-    /// Next expected byte: everything before it has arrived.
+    /// Next expected byte: all bytes before it have arrived.
     pub ack: SeqNumber,
     /// Advertised receive window in bytes, after scaling, counted from `ack`.
     pub window: u32,
     /// TSecr of the timestamps option, if the connection uses it.
     pub timestamp_echo: Option<u32>,
-    /// Number of the transmission that caused this ACK, if the connection echoes it.
+    /// Number of the transmission that caused this ACK, if the connection echoes transmission numbers.
     pub order_echo: Option<u32>,
-    /// SACK blocks, if the connection permits them.
+    /// SACK blocks, if the connection uses SACK.
     pub sacks: SackBlocks,
-    /// Report of marks of congestion.
+    /// Report of congestion marks.
     pub ecn: EcnEcho,
 }
 
-/// Report of marks of congestion in an ACK.
+/// Report of congestion marks in an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnEcho {
     /// No report.
     #[default]
     Silent,
-    /// ECE: congestion was experienced, and no CWR has come since (RFC 3168 §6.1.3).
+    /// ECE: a packet was marked, and no CWR has arrived since (RFC 3168 §6.1.3).
     Marked,
-    /// The ACE field: the low three bits of the number of marked packets, counted from 5 (RFC 9768 §3.2.2). If the ACK
-    /// reports nothing new, it may be older than others.
+    /// The ACE field: the low three bits of the number of marked packets, counted from 5 (RFC 9768 §3.2.2). An ACK that
+    /// reports no new data may have been sent before an ACK that has already arrived.
     Count(u8),
-    /// Same, and a timestamp shows that it was sent after all ACKs before it.
+    /// Same as `Count`, but the timestamp shows that the ACK was sent after all ACKs that arrived before it.
     LatestCount(u8),
 }
 
@@ -175,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_ecn_field_matches_rfc_3168() {
-        // §5, figure 1; the other bits of the byte are ignored.
+        // RFC 3168 §5, figure 1. The other bits of the byte are ignored.
         use Codepoint::{Ce, Ect0, Ect1, NotEct};
         let read = [0b00, 0b01, 0b10, 0b11].map(Codepoint::from_bits);
         assert_eq!(read, [NotEct, Ect1, Ect0, Ce]);

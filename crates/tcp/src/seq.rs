@@ -1,8 +1,8 @@
-//! Sequence numbers: modular on the wire, monotone inside.
+//! Sequence numbers in headers, which wrap, and stream offsets, which do not.
 //!
-//! A segment carries a [`SeqNumber`], which wraps every 4 GiB (RFC 9293 §3.4). The engine counts
-//! bytes from the start of the connection in a `u64` offset that never wraps; the two meet only
-//! where a segment is built or read.
+//! A segment carries a [`SeqNumber`], which wraps every 4 GiB (RFC 9293 §3.4). The engine counts bytes from the start
+//! of the connection in a `u64` offset that never wraps. One is converted into the other only when a segment is built
+//! or read.
 
 use core::fmt;
 
@@ -17,11 +17,10 @@ impl SeqNumber {
         Self(self.0.wrapping_add(offset as u32))
     }
 
-    /// Returns the offset with this sequence number on a connection whose first byte is `origin`: of all candidates the
-    /// one nearest to `reference`.
+    /// Returns the offset of this sequence number on a connection whose first byte is `origin`. Of all offsets with
+    /// this number, it is the one closest to `reference`.
     ///
-    /// `None` if that offset lies before the start of the stream, so that no value from the wire yields a negative
-    /// offset.
+    /// Returns `None` if that offset lies before the start of the stream.
     #[must_use]
     pub const fn offset(self, origin: Self, reference: u64) -> Option<u64> {
         let distance = self.0.wrapping_sub(origin.at(reference).0) as i32;
@@ -60,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_nearer_of_two_candidates_is_chosen() {
-        // Half the number space away in either direction.
+        // The candidates are half the sequence space before and after the reference.
         let reference = 1 << 32;
         let number = |offset| SeqNumber(0).at(offset).offset(SeqNumber(0), reference);
         let half = 1 << 31;

@@ -1,4 +1,4 @@
-//! A stack: one choice on each of the four axes.
+//! Stack: one plug-in on each of the four axes.
 
 use alloc::boxed::Box;
 
@@ -14,7 +14,7 @@ pub struct Stack {
     pub recovery: Box<dyn Recovery>,
     /// Congestion control.
     pub control: Box<dyn CongestionControl>,
-    /// Loss differentiation: congestion or the link.
+    /// Loss differentiation, which attributes a loss to congestion or to the link.
     pub differentiation: Box<dyn Differentiation>,
     /// Response to losses that the differentiation attributes to the link.
     pub response: Box<dyn Response>,

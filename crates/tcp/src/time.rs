@@ -1,16 +1,16 @@
-//! Time of the endpoint: nanoseconds handed in by the host.
+//! Time of the endpoint, in nanoseconds. The host passes it in.
 //!
-//! There is no clock here. [`Instant`] counts from an origin that the host chooses (the start of a simulation, the boot
-//! of a machine); the endpoint only uses differences.
+//! The endpoint has no clock. [`Instant`] counts from an origin that the host chooses (the start of a simulation, the
+//! boot of a machine). The endpoint only uses differences between instants.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
-/// A point in time, in nanoseconds since the host's origin.
+/// Point in time, in nanoseconds since the host's origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
-/// A span of time in nanoseconds.
+/// Span of time, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(u64);
 
@@ -32,7 +32,7 @@ impl Instant {
         self.0
     }
 
-    /// Seconds since the origin, for people and plots.
+    /// Seconds since the origin, for display and plots.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9

@@ -1,7 +1,7 @@
-//! Undoing spurious reductions of the window: a control's rules, and the facts that plug-ins are given.
+//! Undo of spurious window reductions: the rules of a control, and the facts that plug-ins get.
 //!
-//! A late segment looks like a lost one. The sender reduces the window and retransmits the segment; then an ACK shows
-//! that the original had arrived. Three kinds of ACK show it:
+//! A delayed segment looks like a lost one: the sender reduces the window and retransmits the segment. A later ACK may
+//! show that the original segment had arrived. There are three such signs:
 //!
 //! ```text
 //! timestamps   the ACK echoes a time before the first retransmission        RFC 3522 (Eifel)
@@ -15,11 +15,11 @@
 
 use crate::window::Window;
 
-/// Signs by which the sender detects spurious reductions, as the control chooses.
+/// Signs by which the sender detects spurious reductions. The control chooses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UndoRules {
-    /// Use of echoed timestamps; no effect on a connection without them.
+    /// Use of echoed timestamps. It has no effect on a connection without timestamps.
     pub eifel: EifelRule,
     /// Use of DSACKs.
     pub dsack: DsackRule,
@@ -30,7 +30,7 @@ pub struct UndoRules {
 }
 
 impl UndoRules {
-    /// No reduction is ever undone.
+    /// Rules that never undo a reduction.
     pub const OFF: Self = Self {
         eifel: EifelRule::Off,
         dsack: DsackRule::Off,
@@ -46,7 +46,7 @@ impl UndoRules {
         threshold: PriorThreshold::ThreeQuarters,
     };
 
-    /// Returns these rules, which restore the former slow start threshold.
+    /// Returns these rules with [`PriorThreshold::AsItWas`].
     #[must_use]
     pub const fn new(eifel: EifelRule, dsack: DsackRule, frto: FrtoRule) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl UndoRules {
         }
     }
 
-    /// Returns `true` if no sign is in use.
+    /// Returns `true` if all signs are off.
     #[must_use]
     pub fn is_off(&self) -> bool {
         self.eifel == EifelRule::Off && self.dsack == DsackRule::Off && self.frto == FrtoRule::Off
@@ -69,12 +69,12 @@ impl UndoRules {
 pub enum EifelRule {
     /// None.
     Off,
-    /// The first ACK that advances the cumulative acknowledgment after the first retransmission. If it acknowledges
-    /// everything, the peer must have sent a DSACK before, because all ACKs of a window may have been lost (RFC 3522
-    /// §3.2).
+    /// The first ACK that advances the cumulative acknowledgment after the first retransmission. If this ACK
+    /// acknowledges all outstanding data, it counts only if the peer has sent a DSACK before, because all ACKs of a
+    /// window may have been lost (RFC 3522 §3.2).
     FirstAck,
-    /// Every ACK that advances the cumulative acknowledgment until the loss event is over. In fast recovery the sender
-    /// waits until no retransmission is outstanding, and retransmits nothing while it waits (Linux,
+    /// Every ACK that advances the cumulative acknowledgment until the end of the loss event. In fast recovery, the
+    /// sender waits until no retransmission is outstanding, and does not retransmit while it waits (Linux,
     /// `tcp_packet_delayed`, `tcp_try_undo_partial`).
     AnyAck,
 }
@@ -84,8 +84,8 @@ pub enum EifelRule {
 pub enum DsackRule {
     /// DSACKs have no effect.
     Off,
-    /// A reduction is spurious if DSACKs report every retransmission since the loss event began, and those in flight at
-    /// that time (RFC 3708 §3 (B.1); Linux, `undo_retrans`).
+    /// A reduction is spurious if DSACKs report every retransmission since the start of the loss event, and those in
+    /// flight at its start (RFC 3708 §3 (B.1); Linux, `undo_retrans`).
     On,
 }
 
@@ -94,19 +94,20 @@ pub enum DsackRule {
 pub enum FrtoRule {
     /// F-RTO is off.
     Off,
-    /// The first ACK that advances permits up to two new segments instead of retransmissions; the next ACK decides (RFC
-    /// 5682 §2.1 without SACK, §3.1 with it).
+    /// After the first ACK that advances the cumulative acknowledgment, the sender sends up to two new segments instead
+    /// of retransmissions. The next ACK decides (RFC 5682 §2.1 without SACK, §3.1 with SACK).
     SecondAck,
-    /// Same, but any ACK may decide, including the first (Linux, `tcp_process_loss`).
+    /// Same as `SecondAck`, but any ACK may decide, including the first (Linux, `tcp_process_loss`).
     AnyAck,
 }
 
 /// Slow start threshold to restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PriorThreshold {
-    /// The former one (RFC 9438 §4.9).
+    /// The threshold before the reduction (RFC 9438 §4.9).
     AsItWas,
-    /// The former one, but at least three quarters of the former window (Linux, `tcp_current_ssthresh`).
+    /// The threshold before the reduction, but at least three quarters of the window before the reduction (Linux,
+    /// `tcp_current_ssthresh`).
     ThreeQuarters,
 }
 
@@ -116,19 +117,19 @@ pub enum PriorThreshold {
 pub struct Spurious {
     /// Cause of the reduction.
     pub after: Reduction,
-    /// Sign that shows that it was spurious.
+    /// Sign that the reduction was spurious.
     pub sign: Sign,
 }
 
 impl Spurious {
-    /// Returns the reduction with this cause, detected by `sign`.
+    /// Returns a spurious reduction with the cause `after`, detected by `sign`.
     #[must_use]
     pub const fn new(after: Reduction, sign: Sign) -> Self {
         Self { after, sign }
     }
 
-    /// Returns `true` if every segment that was judged lost must be judged again. A DSACK in fast recovery shows only
-    /// that the retransmitted segments had arrived, and nothing about the others (Linux, `tcp_undo_cwnd_reduction`).
+    /// Returns `true` if no segment counts as lost any more. A DSACK in fast recovery shows only that the retransmitted
+    /// segments had arrived, so other segments still count as lost (Linux, `tcp_undo_cwnd_reduction`).
     #[must_use]
     pub fn acquits_all(&self) -> bool {
         self.after == Reduction::Timeout || self.sign != Sign::Dsack
@@ -181,15 +182,15 @@ impl Prior {
     }
 }
 
-/// Decision of a recovery on a spurious reduction.
+/// Response of a recovery to a spurious reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Reversal {
-    /// The recovery continues unchanged, and so the window stays reduced: to retransmit a whole window at full speed
-    /// would be worse than to be slow.
+    /// The recovery continues unchanged, and the window stays reduced. Otherwise, the recovery would retransmit
+    /// segments at the rate of the restored window.
     Refused,
-    /// The recovery has left its recovery phase, if it was in one. If a segment is lost nevertheless, a new loss event
-    /// starts.
+    /// The recovery has left its recovery phase, if it was in one. If a segment is nevertheless lost, this contains the
+    /// start of a new loss event.
     Done(Option<crate::recovery::LossEvent>),
 }
 

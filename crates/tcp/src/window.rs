@@ -2,27 +2,27 @@
 
 /// The two variables of TCP congestion control (RFC 5681 §2), in bytes.
 ///
-/// They are real numbers: additive increase adds a fraction of a segment per ACK, and dropping the fractions would
-/// change results. The bytes that may be sent are always the whole part.
+/// Both are real numbers, because additive increase adds a fraction of a segment per ACK, and rounding would change
+/// results. The number of bytes that may be sent is the integer part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// Congestion window in bytes.
     pub cwnd: f64,
-    /// Slow start threshold in bytes; infinite until something sets it.
+    /// Slow start threshold in bytes; infinite until it is first set.
     pub ssthresh: f64,
 }
 
 impl Window {
-    /// Returns `true` if the next increase belongs to slow start.
+    /// Returns `true` if the window is in slow start.
     #[must_use]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// Whole bytes that the window permits.
+    /// Number of whole bytes that the window permits.
     #[must_use]
     pub fn whole_bytes(&self) -> u64 {
-        // Saturates; NaN becomes 0.
+        // The cast saturates, and NaN becomes 0.
         self.cwnd as u64
     }
 }
@@ -30,11 +30,11 @@ impl Window {
 /// Rounding of a plug-in's window before the sender sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowRounding {
-    /// None: fractions of a byte are kept.
+    /// No rounding: fractions of a byte are kept.
     Exact,
-    /// As in ns-2: `ssthresh` is cut to whole segments when a loss sets it, `cwnd` is kept exact.
+    /// As in ns-2: `ssthresh` is rounded down to whole segments when a loss sets it; `cwnd` is not rounded.
     NsTwo,
-    /// As in Linux: both are cut to whole segments when a loss or a timeout sets them.
+    /// As in Linux: both are rounded down to whole segments when a loss or a timeout sets them.
     Segments,
 }
 
@@ -42,9 +42,9 @@ pub enum WindowRounding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WindowCause {
-    /// Slow start increase.
+    /// Increase in slow start.
     SlowStart,
-    /// Congestion avoidance increase, or any other change per ACK beyond slow start.
+    /// Increase in congestion avoidance, or any other change by an ACK outside slow start.
     Avoidance,
     /// A loss event judged as congestion.
     Congestion,
@@ -54,15 +54,15 @@ pub enum WindowCause {
     RecoveryLimit,
     /// Retransmission timeout.
     Timeout,
-    /// The receiver echoed a mark of congestion (RFC 3168 §6.1.2).
+    /// The receiver echoed a congestion mark (RFC 3168 §6.1.2).
     Ecn,
     /// Restart after an idle period (RFC 5681 §4.1).
     Idle,
     /// A spurious reduction was undone ([`undo`](crate::undo)).
     Undo,
-    /// The size of a full segment changed, because the path's MTU did.
+    /// The size of a full segment changed because the MTU of the path changed.
     SegmentSize,
-    /// The handshake has lost its SYN or SYN-ACK (RFC 5681 §3.1).
+    /// The SYN or SYN-ACK of the handshake was lost (RFC 5681 §3.1).
     LostSyn,
 }
 
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn slow_start_lasts_until_the_threshold() {
-        // RFC 5681 §3.1 leaves the choice at equality: congestion avoidance here.
+        // RFC 5681 §3.1 permits either algorithm if cwnd equals ssthresh. We use congestion avoidance.
         assert!(window(999.5, 1000.0).in_slow_start());
         assert!(!window(1000.0, 1000.0).in_slow_start());
         assert!(!window(1001.0, 1000.0).in_slow_start());

@@ -1,17 +1,17 @@
-//! Errors at compile time for wrong declarations.
+//! Tests of compile-time errors for invalid declarations.
 
 use syn::parse::Parser;
 
 use super::*;
 
-/// Returns the error of a struct with this field; empty if it is accepted.
+/// Returns the error for a struct with this field, or an empty text if the field is accepted.
 fn refused(field: TokenStream) -> String {
     let field = Field::parse_named.parse2(field).expect("a field");
     let input: DeriveInput = syn::parse_quote!(struct S { #field });
     derive(&input).map_or_else(|error| error.to_string(), |_| String::new())
 }
 
-/// A numeric parameter with `attribute`.
+/// Returns the error for a numeric parameter with `attribute`.
 fn number(attribute: TokenStream) -> String {
     refused(quote! {
         /// how many
@@ -20,7 +20,7 @@ fn number(attribute: TokenStream) -> String {
     })
 }
 
-/// A group with `attribute`.
+/// Returns the error for a group with `attribute`.
 fn group(attribute: TokenStream) -> String {
     refused(quote! {
         #[embed(#attribute)]

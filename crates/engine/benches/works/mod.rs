@@ -1,4 +1,4 @@
-//! The work of [`work`](../work.rs) and of the benchmarks: experiments and their execution.
+//! Tasks of [`work`](../work.rs) and of the benchmarks: experiments and their execution.
 
 use dupack_algorithms::catalog::Catalog;
 use std::error::Error;
@@ -11,7 +11,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// draft-nishida-newreno-modification's path.
+/// Returns an experiment with the path of draft-nishida-newreno-modification.
 pub fn one(stack: &str) -> String {
     format!(
         r#"
@@ -34,7 +34,8 @@ pub fn one(stack: &str) -> String {
     )
 }
 
-/// A number of flows with 1 Mbit/s for each, 40 ms of round trip and access links of 5 ms, for 20 s.
+/// Returns an experiment of 20 s with `flows` flows, 1 Mbit/s for each flow, a round-trip time of 40 ms, and access
+/// links of 5 ms.
 pub fn many(flows: u32) -> String {
     format!(
         r#"
@@ -55,7 +56,7 @@ pub fn many(flows: u32) -> String {
     )
 }
 
-/// One flow with a window of eight segments over a number of 802.11b hops.
+/// Returns an experiment with one flow over `hops` 802.11b hops. The maximum window is eight segments.
 pub fn chain(hops: u32, seconds: u32) -> String {
     format!(
         r#"
@@ -71,13 +72,13 @@ pub fn chain(hops: u32, seconds: u32) -> String {
     )
 }
 
-/// Reads and checks an experiment.
+/// Parses and validates an experiment.
 pub fn plan(text: &str) -> Result<Plan> {
     let source = Source::new("work", text);
     Ok(Plan::new(source.parse()?, &source, &Catalog::builtin())?)
 }
 
-/// Runs the scenario to its end with seed 1, and returns the number of data packets delivered in order.
+/// Runs the scenario to its end with seed 1. Returns the number of data packets delivered in order.
 pub fn run(scenario: &Scenario) -> Result<u64> {
     let mut simulation = scenario.build(1)?.simulation;
     let end = Instant::ZERO + Duration::from_nanos(scenario.experiment.duration.as_nanos());

@@ -33,7 +33,7 @@ fn size(runs: usize) -> BlockSize {
     }
 }
 
-/// Sink that keeps every run, and requests an interrupt after a number of blocks.
+/// Sink that stores every run, and requests an interrupt after `stop_after` blocks.
 struct Everything<'i> {
     runs: Vec<Run>,
     blocks: Vec<usize>,
@@ -79,7 +79,7 @@ fn stream(plan: &Plan, blocks: &[Block], stop_after: usize) -> (Vec<Run>, Vec<us
 
 #[test]
 fn blocks_consist_of_whole_points_and_enough_runs() {
-    // Two stacks with harm: four runs per seed.
+    // Two stacks with harm runs give four runs per seed.
     let plan = plan("seeds = 3\n");
     let points = |runs: usize| -> Vec<Range<usize>> {
         let blocks = super::blocks(&plan, size(runs)).into_iter();
@@ -97,7 +97,7 @@ fn blocks_consist_of_whole_points_and_enough_runs() {
     assert_eq!(points(12), points(1));
     assert_eq!(points(13), [0..2, 2..4, 4..5]);
     assert_eq!(points(1000).len(), 1);
-    // 250 packets per run of 2 s.
+    // A run of 2 s has 250 packets.
     let short = BlockSize {
         packets: 12 * (250 + PACKETS_PER_RUN) + 1,
         ..BlockSize::default()

@@ -14,7 +14,7 @@ use crate::watch::Amount;
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::Interrupt;
 
-/// A precision takes several rounds, and harm needs its own runs.
+/// Experiment whose precision requires several rounds, and whose harm requires its own runs.
 const TEXT: &str = "stacks = [\"sack/reno\", \"le/reno\"]\nseeds = 3\nprecision = \"3%\"\nseeds_max = 8\n\
                     duration = \"5s\"\n[path]\nrate = \"2Mbit/s\"\nloss = \"2%\"\n";
 
@@ -31,7 +31,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// Performs `order` like a worker, and returns the parcel.
+/// Performs `order` like a worker. Returns the parcel.
 fn parcel(plan: &Plan, order: &Order) -> Vec<u8> {
     let order = parcel::read_order(plan, &order.to_bytes()).unwrap();
     parcel::write(
@@ -41,7 +41,7 @@ fn parcel(plan: &Plan, order: &Order) -> Vec<u8> {
     )
 }
 
-/// Limits of a batch.
+/// Returns the limits of a batch.
 const fn size(packets: u64, runs_max: usize) -> BatchSize {
     BatchSize {
         packets,
@@ -67,7 +67,7 @@ impl Watch for Told {
     }
 }
 
-/// Creates a deal that keeps runs as `keeping` says, and reports to `watch`.
+/// Creates a deal that stores runs according to `keeping` and reports to `watch`.
 fn deal(plan: &Arc<Plan>, keeping: Keeping, watch: &dyn Watch) -> Deal<Arc<Plan>> {
     let conduct = Conduct {
         execution: Execution { jobs: Some(1) },
@@ -77,7 +77,7 @@ fn deal(plan: &Arc<Plan>, keeping: Keeping, watch: &dyn Watch) -> Deal<Arc<Plan>
     Deal::new(Arc::clone(plan), keeping, &conduct)
 }
 
-/// Performs all runs with `at_a_time` batches out, the last one first.
+/// Performs all runs. Up to `at_a_time` orders are outstanding, and the last one is performed first.
 fn finish(mut deal: Deal<Arc<Plan>>, at_a_time: usize, told: &Told) -> Results {
     let plan = plan();
     let mut out = Vec::new();
@@ -137,7 +137,7 @@ fn orders_that_do_not_return_are_dealt_again() {
     let before = deal.due_packets();
     deal.give_up(lost.number);
     deal.give_up(lost.number);
-    // A worker was interrupted after the first run.
+    // The worker was interrupted after the first run of its order.
     let first = Order {
         tasks: half.tasks[..1].to_vec(),
         ..half
@@ -147,7 +147,7 @@ fn orders_that_do_not_return_are_dealt_again() {
         Ok(Entered::Runs(1))
     );
     assert!(deal.due_packets() > before && deal.due_packets() < before + 3 * cost);
-    // The original order returns after all, while its runs have been dealt again.
+    // The parcel of the lost order arrives after its runs became due again.
     assert_eq!(
         deal.enter(&parcel(&plan, &lost), &told),
         Ok(Entered::Before)
@@ -164,7 +164,7 @@ fn a_batch_respects_its_limits_unless_it_is_a_single_run() {
     let (one, cost) = deal.order(size(1, 9), &()).unwrap();
     assert_eq!(one.tasks.len(), 1);
     let all = deal.due_packets();
-    // All runs send about the same number of packets here.
+    // In this experiment, all runs have about the same number of packets.
     assert_eq!(all, cost * (plan.work() - 1) as u64);
     let (three, _) = deal.order(size(3 * cost + 1, 9), &()).unwrap();
     assert_eq!(three.tasks.len(), 3);
@@ -239,7 +239,7 @@ fn kept_runs_are_not_dealt_again() {
         let (order, _) = first.order(size(u64::MAX, 2), &()).unwrap();
         first.enter(&parcel(&plan, &order), &()).unwrap();
     }
-    // This order is out when everything ends.
+    // This order is outstanding when the process ends.
     first.order(size(u64::MAX, 2), &()).unwrap();
     assert!(first.results().missing() > 0);
 

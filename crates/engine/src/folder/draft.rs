@@ -1,4 +1,4 @@
-//! Folders that exist with all of their files, or not at all.
+//! Folders that are created atomically with all of their files.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Folder, IfPresent, OUT, OutputFolder, PARTIAL, StoreError, choose, is_taken};
 
-/// Incomplete folder: its files are written to a temporary folder beside it, which is renamed at the end. If it is
-/// never completed, it is removed.
+/// Incomplete folder. Its files are written to a temporary folder in the same parent folder, which is renamed at the
+/// end. An incomplete folder is removed when it is dropped.
 #[derive(Debug)]
 pub struct Draft {
     folder: OutputFolder,
@@ -17,13 +17,14 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Begins the folder at `path`, which `--out` named.
+    /// Starts the folder at `path`, which `--out` named.
     ///
     /// # Errors
-    /// If the folder exists, is not empty, and must not be numbered, or if nothing can be created beside it.
+    /// If the folder is not empty and `if_present` is [`IfPresent::Refuse`], or if the temporary folder cannot be
+    /// created.
     pub fn beside(path: &Path, if_present: IfPresent) -> Result<Self, StoreError> {
         let chosen = choose(OUT, path, if_present)?;
-        // An existing empty folder may be a link to one.
+        // The path of an existing empty folder may be a link.
         let target = chosen.canonicalize().unwrap_or(chosen);
         let parent = target.parent().filter(|p| !p.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new(".")).to_path_buf();
@@ -37,7 +38,8 @@ impl Draft {
             let path = parent.join(format!(".{name}-{number}{PARTIAL}"));
             match fs::create_dir(&path) {
                 Ok(()) => break path,
-                // It belongs to a process that was killed, or to one with the same number on another machine.
+                // The temporary folder belongs to a process that was killed, or to a process with the same number on
+                // another machine.
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => number = number.wrapping_add(1),
                 Err(e) => return Err(StoreError::system("create", &path, &e, OUT)),
             }
@@ -50,7 +52,7 @@ impl Draft {
         })
     }
 
-    /// Completes the folder and gives it its name.
+    /// Completes the folder and renames it to its final name.
     ///
     /// # Errors
     /// If the target is no longer empty, or the system reports an error.
@@ -59,7 +61,7 @@ impl Draft {
             return Err(StoreError::taken(&self.target));
         }
         let fail = |e| StoreError::system("create", &self.target, &e, OUT);
-        // Without this, a crash of the machine may keep the name and lose the contents.
+        // Without this, a crash of the machine may preserve the name but lose the contents.
         sync(self.folder.path()).map_err(fail)?;
         match fs::remove_dir(&self.target) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(fail(e)),
@@ -81,7 +83,7 @@ pub(super) fn sync(folder: &Path) -> io::Result<()> {
         if kind.is_dir() {
             sync(&entry.path())?;
         } else if kind.is_file() {
-            // Opened for writing, because some systems sync nothing else.
+            // The file is opened for writing, because some systems can only sync such files.
             let file = File::options().append(true).open(entry.path())?;
             file.sync_all()?;
         }
@@ -89,7 +91,7 @@ pub(super) fn sync(folder: &Path) -> io::Result<()> {
     sync_names(folder)
 }
 
-/// Flushes the names in `folder` to the disk, if the system supports it.
+/// Flushes the directory entries of `folder` to the disk, if the system supports this.
 pub(super) fn sync_names(folder: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
@@ -118,7 +120,7 @@ impl Folder for Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // A completed folder has been renamed, so this fails.
+        // A completed folder has been renamed, so this call has no effect.
         let _ = fs::remove_dir_all(self.folder.path());
         for parent in &self.parents {
             let _ = fs::remove_dir(parent);
@@ -166,7 +168,7 @@ mod tests {
         let base = base("taken");
         let path = base.join("out");
         fs::create_dir_all(&path).unwrap();
-        // An empty folder is accepted, even if another process fills it later.
+        // An existing empty folder is accepted. Another process may fill it later.
         let draft = Draft::beside(&path, IfPresent::Refuse).unwrap();
         draft.write("x", b"x").unwrap();
         let late = Draft::beside(&path, IfPresent::Refuse).unwrap();

@@ -1,16 +1,16 @@
-//! Lines that end with a checksum of everything before it: `{…,"sum":"0123456789abcdef"}`.
+//! Lines that end with a checksum of the text before it: `{…,"sum":"0123456789abcdef"}`.
 
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Text before and after the checksum.
+/// Text before the checksum; `AFTER` is the text after it.
 const BEFORE: &[u8] = b",\"sum\":\"";
 const AFTER: &[u8] = b"\"}";
 
 /// Number of hexadecimal digits of the checksum.
 const DIGITS: usize = 16;
 
-/// Serialises `value`, which is a non-empty JSON object, to a line with a checksum and a line break.
+/// Serialises `value`, which must be a non-empty JSON object, to a line with a checksum and a line break.
 pub(super) fn line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut text = serde_json::to_vec(value)?;
     // The closing brace follows the checksum.
@@ -23,7 +23,7 @@ pub(super) fn line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Returns `true` if `line`, without its line break, ends with the checksum of everything before it.
+/// Returns `true` if `line`, without its line break, ends with the correct checksum.
 pub(super) fn is_whole(line: &[u8]) -> bool {
     let sum = || {
         let rest = line.strip_suffix(AFTER)?;
@@ -34,7 +34,7 @@ pub(super) fn is_whole(line: &[u8]) -> bool {
     sum().unwrap_or(false)
 }
 
-/// Returns the lines of `text` with correct checksums, like a forger.
+/// Returns the lines of `text` with recomputed checksums, for tests of modified journals.
 #[cfg(test)]
 pub(crate) fn forged(text: &str) -> String {
     let line = |line: &str| {

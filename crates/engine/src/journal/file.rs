@@ -1,4 +1,4 @@
-//! File of a journal: opened without following links, locked, and no larger than memory.
+//! File of a journal. It is opened without following links, is locked, and must fit into memory.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read};
@@ -8,7 +8,7 @@ use super::{JournalError, system};
 use dupack_lab::run::room;
 use dupack_lab::run::size::bytes_in_words;
 
-/// Bytes of memory per byte of the file, because the lines are stored in parsed form.
+/// Number of bytes of memory per byte of the file, because the lines are stored in parsed form.
 const PER_BYTE: u64 = 4;
 
 /// Opens or creates the file at `path`, and locks it. Returns `None` if another process has locked it. On file systems
@@ -23,13 +23,13 @@ pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         return Ok(None);
     }
-    // Nothing has been written yet. Meanwhile a link may have been created there, or the file may have been removed by
-    // a process that finished.
+    // Before the lock was acquired, a link may have been created at this path, or a process that finished may have
+    // removed the file. Nothing has been written yet.
     refuse_link(path)?;
     Ok(is_at(&file, path).then_some(file))
 }
 
-/// Returns an error if there is a symbolic link at `path`, because its target is not a file of this program.
+/// Returns an error if `path` is a symbolic link, because its target may be a file of another program.
 fn refuse_link(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => Err(io::Error::other(
@@ -54,7 +54,7 @@ fn is_at(_: &File, path: &Path) -> bool {
     path.is_file()
 }
 
-/// Reads all of `file`, whose path is `path`, if it fits into memory.
+/// Reads the complete `file` at `path`, if it fits into memory.
 pub(super) fn read(mut file: &File, path: &Path) -> Result<Vec<u8>, JournalError> {
     let fail = |e: io::Error| system("read", path, &e);
     let size = file.metadata().map_err(fail)?.len();
@@ -71,7 +71,7 @@ pub(super) fn read(mut file: &File, path: &Path) -> Result<Vec<u8>, JournalError
     Ok(bytes)
 }
 
-/// Works like [`read`], without a lock. Returns an empty vector if there is no file.
+/// Same as [`read`], without a lock. Returns an empty vector if there is no file.
 pub(super) fn read_at(path: &Path) -> Result<Vec<u8>, JournalError> {
     match File::open(path) {
         Ok(file) => read(&file, path),
@@ -80,7 +80,7 @@ pub(super) fn read_at(path: &Path) -> Result<Vec<u8>, JournalError> {
     }
 }
 
-/// Flushes the names in `folder` to the disk, so that changes survive a crash of the machine.
+/// Flushes the directory entries of `folder` to the disk, so that changes survive a crash of the machine.
 #[cfg(unix)]
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     let folder = if folder.as_os_str().is_empty() {
@@ -91,7 +91,7 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Other systems do not support this.
+/// Does nothing, because other systems do not support this.
 #[cfg(not(unix))]
 pub(super) fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())

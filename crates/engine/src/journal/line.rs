@@ -1,4 +1,4 @@
-//! Lines of a journal, and their parser.
+//! Lines of a journal and their parser.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -37,15 +37,15 @@ pub(super) struct Held {
     pub(super) done: HashMap<Fingerprint, Line>,
     /// Numbers of incomplete or unreadable lines, counted from 1.
     pub(super) unreadable: Vec<usize>,
-    /// Number of runs that another engine made.
+    /// Number of runs made by another engine.
     pub(super) of_others: usize,
-    /// The last engine that is named.
+    /// Last engine that a line names.
     pub(super) engine: Option<String>,
 }
 
 impl Held {
-    /// Parses `bytes`. Returns the contents and the length of the complete lines. Text after the last line break is
-    /// incomplete.
+    /// Parses `bytes`. Returns the contents and the length of the complete lines in bytes. Text after the last line
+    /// break is an incomplete line.
     pub(super) fn read(bytes: &[u8]) -> (Self, usize) {
         let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
         let mut held = Self::default();
@@ -61,7 +61,7 @@ impl Held {
         (held, whole)
     }
 
-    /// Processes the line with this number. Runs count only if their engine is `ours`.
+    /// Processes the line with this number. Only runs of the engine `ours` are stored.
     fn take(&mut self, number: usize, line: &[u8], ours: &str) {
         if line.is_empty() {
             return;
@@ -79,7 +79,7 @@ impl Held {
         } else if let Ok(maker) = serde_json::from_slice::<Maker>(line)
             && (is_whole || maker.engine != ours)
         {
-            // Earlier builds wrote no checksums.
+            // Earlier builds wrote no checksums, so a line of another engine may lack one.
             self.engine = Some(maker.engine);
         } else {
             self.unreadable.push(number);
@@ -111,12 +111,12 @@ impl Line {
         }
     }
 
-    /// Returns `true` if the line's point, stack and seed are these.
+    /// Returns `true` if the line has the point and stack of `id`, and this seed.
     pub(super) fn is_of(&self, id: &RunId, seed: u64) -> bool {
         (&self.point, &self.stack, self.seed) == (&id.point, &id.stack, seed)
     }
 
-    /// Returns the run, or `None` if it has unknown measures.
+    /// Returns the run, or `None` if the line has unknown measures or invalid values.
     pub(super) fn done(&self, job: Job) -> Option<Done> {
         let mut values = Values::default();
         for (key, value) in &self.measures {

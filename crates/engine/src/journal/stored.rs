@@ -1,4 +1,4 @@
-//! Read-only access to a journal, for merging several of them.
+//! Read-only access to a journal, for merging several journals.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::line::Held;
 use super::{JournalError, NAME, file};
 use crate::set::RunId;
 
-/// Contents of a journal, read without a lock. Another process may be writing to it.
+/// Contents of a journal that was read without a lock. Another process may be writing to the journal.
 #[derive(Debug)]
 pub struct Stored {
     held: Held,
@@ -19,7 +19,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Reads the journal in `folder`. If there is none, it counts as empty.
+    /// Reads the journal in `folder`. A missing journal counts as empty.
     ///
     /// # Errors
     /// If the system reports an error.
@@ -31,7 +31,7 @@ impl Stored {
         Ok(Self { held, hash })
     }
 
-    /// Returns a hash of all its bytes, as hexadecimal text.
+    /// Returns a hash of all bytes of the journal, as hexadecimal text.
     #[must_use]
     pub fn hash(&self) -> String {
         format!("{:016x}", self.hash)

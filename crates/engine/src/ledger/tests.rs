@@ -11,7 +11,7 @@ use dupack_lab::experiment::load::Source;
 const TEXT: &str = "stacks = [\"sack/reno\", \"le/reno\"]\nseeds = 3\nprecision = \"3%\"\nseeds_max = 8\n\
                     duration = \"5s\"\n[path]\nrate = \"2Mbit/s\"\nloss = \"2%\"\n";
 
-/// Two stacks on a short path, with these lines before and after it.
+/// Returns a plan with two stacks on a short path, with `head` before and `tail` after these settings.
 fn plan_of(head: &str, tail: &str) -> Plan {
     let text = format!(
         "{head}stacks = [\"sack/reno\", \"rack/cubic\"]\nduration = \"5s\"\n[path]\nrate = \"2Mbit/s\"\n\
@@ -66,7 +66,7 @@ fn a_precision_takes_as_many_seeds_as_necessary() {
         let summary = results.summary(point, stack, Measure::Goodput).unwrap();
         summary.half_width_95.unwrap() / summary.mean
     };
-    // Without loss every seed gives the same run.
+    // Without losses, every seed gives the same run.
     assert!(results.is_without_chance(0, 0) && results.is_without_chance(0, 1));
     let seeds = [0, 1].map(|point| results.seeds_at(point).len());
     assert_eq!(seeds[0], 3);
@@ -75,7 +75,7 @@ fn a_precision_takes_as_many_seeds_as_necessary() {
     assert_eq!(results.planned, 2 * (seeds[0] + seeds[1]));
     assert_eq!(results.missing(), 0);
     assert!(results.warnings.is_empty(), "{:?}", results.warnings);
-    // The seeds are the first ones, and their runs are the same as without a precision.
+    // The seeds are numbered from 1, and their runs are the same as without a precision.
     assert!(results.seeds_at(1).into_iter().eq(1..=seeds[1] as u64));
     let alone = plan.jobs()[0];
     let alone = plan.run(alone, &Interrupt::new()).unwrap();
@@ -105,7 +105,7 @@ fn every_run_is_reported_to_the_watch() {
     let plan = plan_of("seeds = 2\n", "buffer = \"20pkt\"\n").measuring_harm(&Catalog::builtin());
     let count = Count(AtomicUsize::new(0));
     let results = plan.execute(Execution::default(), &count, &Interrupt::new());
-    // Two stacks with two seeds, and two companions with two seeds.
+    // Two stacks with two seeds give four runs. Each of them has a harm run.
     assert_eq!((plan.work(), count.0.into_inner()), (8, 8));
     assert_eq!((results.runs.len(), results.missing()), (4, 0));
 }

@@ -24,7 +24,7 @@ fn plan() -> (Plan, Source) {
     (plan.measuring_harm(&catalog), source)
 }
 
-/// Performs all shards one after the other. Returns their folders.
+/// Performs all shards one after the other. Returns their names and folders.
 fn done(split: &Split<'_>, name: &str) -> Vec<(String, PathBuf)> {
     let base = std::env::temp_dir().join(format!("dupack-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&base);
@@ -128,13 +128,14 @@ fn different_results_of_a_run_are_reported_with_their_journals() {
 #[test]
 fn a_journal_that_cannot_be_reproduced_is_reported() {
     let (plan, source) = plan();
-    // Every shard has one run, so all of them can be the shortest.
+    // Every shard has one run, so each run is the shortest of its shard.
     let split = Split::of_plan(&plan, plan.work() as u32, &source).unwrap();
     let folders = done(&split, "merge-again");
     let first = stored(&folders);
     let held = split.merge(&first).unwrap();
     let samples = held.samples();
-    // A fiftieth of thirty runs is less than one.
+    // The limit is a fiftieth of the total cost, which is less than the cost of one run, so only the minimum of one
+    // sample is repeated.
     assert_eq!(samples.len(), 1);
     let name = samples[0].0;
     edit(&folders[name].1);

@@ -1,4 +1,4 @@
-//! Tests of keeping: samples, sharing, and runs that cannot be written.
+//! Tests of stored runs, samples and shared runs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,8 @@ use crate::execution::Execution;
 use crate::set::RunId;
 use crate::threads::carry_out;
 
-/// Set in which tasks with the same stack and seed share a run. Its goodput is the index of the stack, or `wrong`.
+/// Set in which tasks with the same stack and seed share a run if `shares` is set. The goodput is the index of the
+/// stack plus 1, or `wrong`.
 #[derive(Default)]
 struct Toy {
     shares: bool,
@@ -115,7 +116,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// Carries out `rounds`. Returns the performed tasks, the entered tasks, and the notes.
+/// Performs `rounds`. Returns the performed tasks, the entered outcomes, and the messages.
 fn done(
     toy: &Toy,
     rounds: &[&[Task]],
@@ -150,7 +151,7 @@ fn the_longest_run_is_first_and_shared_runs_are_performed_once() {
     let (performed, entered, _) = done(&toy, &[&first, &second], Keeping::nowhere());
     assert_eq!(performed, [task(0, 1, 5), task(0, 0, 1), task(2, 1, 9)]);
     assert_eq!(entered.len(), 5);
-    // Each outcome belongs to its own task.
+    // Each outcome has the point, stack and seed of its task.
     for (task, done) in entered {
         assert_eq!(done.run, run(task, task.job.stack as f64 + 1.0));
     }
@@ -166,7 +167,7 @@ fn held_runs_are_used_only_if_all_samples_are_reproduced() {
     let toy = Toy::default();
     let (performed, whole, _) = done(&toy, &[&tasks[..6]], keeping());
     assert_eq!((performed.len(), whole.len()), (6, 6));
-    // The shortest run of each stack is repeated, and the missing ones are performed.
+    // The shortest run of each stack is repeated, and the missing runs are performed.
     let (performed, entered, told) = done(&toy, &[&tasks], keeping());
     assert_eq!(performed[..2], [task(0, 0, 1), task(0, 1, 1)]);
     assert_eq!(performed[2..], [task(0, 1, 4), task(0, 1, 3)]);
@@ -199,7 +200,7 @@ fn each_part_uses_its_own_journal() {
     let keeping = Keeping::by_part(vec![open("a"), open("b"), None]);
     let (performed, entered, _) = done(&toy, &[&tasks], keeping);
     assert_eq!(entered.len(), 3);
-    // The sample of the first part, and the tasks without a line.
+    // The first task is performed as a sample, and the other two because their journals do not contain them.
     assert_eq!(performed, [task(0, 0, 1), task(1, 0, 1), task(2, 0, 1)]);
     fs::remove_dir_all(&path).unwrap();
 }

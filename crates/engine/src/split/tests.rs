@@ -18,7 +18,7 @@ fn plan(head: &str, tail: &str) -> (Plan, Source) {
     (plan.unwrap(), source)
 }
 
-/// Points with very different lengths, and harm.
+/// Returns a plan with points of very different lengths, and with harm runs.
 fn uneven() -> (Plan, Source) {
     let tail = "[sweep]\n\"path.rate\" = [\"1Mbit/s\", \"3Mbit/s\", \"10Mbit/s\", \"33Mbit/s\"]\n";
     let (plan, source) = plan("seeds = 7\n", tail);
@@ -62,7 +62,7 @@ fn the_same_plan_is_always_split_in_the_same_way() {
         (split.places.clone(), split.fingerprint())
     };
     assert_eq!(split(&one), split(&other));
-    // Titles and comments do not affect the runs; another seed does.
+    // The title does not affect the fingerprint of the runs; another number of seeds does.
     let (titled, _) = plan("title = \"x\"\nseeds = 7\n", "");
     let (bare, _) = plan("seeds = 7\n", "");
     let (more, _) = plan("seeds = 8\n", "");
@@ -75,7 +75,8 @@ fn the_same_plan_is_always_split_in_the_same_way() {
     );
 }
 
-/// Graham's bound is 4/3 − 1/(3m) of the optimum, which is at least the mean and the longest run.
+/// Graham's bound is 4/3 − 1/(3m) times the optimum for m shards. The optimum is at least the mean cost per shard, and
+/// at least the longest run.
 #[test]
 fn shards_are_balanced() {
     let (plan, source) = uneven();
@@ -94,7 +95,7 @@ fn shards_are_balanced() {
     }
 }
 
-/// Runs that differ only in their seed are distributed evenly, however wrong the estimate is.
+/// Runs that differ only in their seed are distributed evenly, so errors of the estimates do not matter.
 #[test]
 fn runs_of_a_kind_are_distributed_evenly() {
     let tail = "[sweep]\n\"path.buffer\" = [\"10pkt\", \"20pkt\", \"40pkt\", \"80pkt\"]\n";
@@ -133,12 +134,12 @@ fn compared_runs_stay_together_if_that_is_free() {
         places.values().filter(is_one).count()
     };
     let (plan, source) = plan("seeds = 6\n", "");
-    // Six seeds with three runs each.
+    // There are six seeds with three runs each.
     for (of, whole) in [(1, 6), (2, 6), (3, 6), (6, 6), (9, 0), (18, 0)] {
         let split = Split::of_plan(&plan, of, &source).unwrap();
         assert_eq!(together(&split), whole, "{of}");
     }
-    // Four shards have at most five runs, or two seeds, which are six runs.
+    // With four shards, the longest shard has five runs, or two complete seeds, which are six runs.
     let split = Split::of_plan(&plan, 4, &source).unwrap();
     let costs = costs(&split);
     assert_eq!(
@@ -174,7 +175,7 @@ fn costs_of_any_size_are_split() {
     assert!(places(&[], 3).is_empty());
     let deal = |costs: [(u64, u64); 4]| deal(&costs.map(|(cost, kind)| (cost, Kind(kind))), 2);
     assert_eq!(deal([(1, 0), (5, 0), (3, 0), (3, 0)]), [0, 0, 1, 1]);
-    // Two of each kind for each shard. In listed order, each shard would get both runs of one kind.
+    // Each shard gets one run of each kind. In listed order, each shard would get both runs of one kind.
     assert_eq!(deal([(1, 1), (1, 2), (1, 1), (1, 2)]), [0, 0, 1, 1]);
 }
 

@@ -13,8 +13,8 @@ use super::{EXPERIMENT, FolderError, PAGE, RESULTS, Unlike};
 use crate::folder::{OutputFolder, StoreError, is_blank};
 use crate::journal::{Journal, NAME as JOURNAL};
 
-/// Folder of an experiment with its finished runs. The journal stays in it until all runs are done and the results are
-/// written.
+/// Folder of an experiment with its finished runs. The journal stays in the folder until all runs are done and the
+/// results are written.
 #[derive(Debug)]
 pub struct Begun {
     /// Folder of all files.
@@ -24,13 +24,13 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Begins the experiment of `source` in the empty `folder`. The experiment is written before its runs, so it always
-    /// exists.
+    /// Starts the experiment of `source` in the empty `folder`. The file with the experiment is written before the
+    /// runs, so it always exists.
     ///
     /// # Errors
     /// If the folder is not writable, or another process has locked it.
     pub fn new(folder: OutputFolder, source: &Source) -> Result<Self, FolderError> {
-        // First, because its lock keeps other processes out of the folder.
+        // The journal is opened first, because its lock keeps other processes out of the folder.
         let journal = Arc::new(Journal::open(folder.path())?);
         if folder.path().join(EXPERIMENT).exists() {
             return Err(StoreError::taken(folder.path()).into());
@@ -39,11 +39,11 @@ impl Begun {
         Ok(Self { folder, journal })
     }
 
-    /// Resumes `experiment`, whose text is `source`, in the folder at `path`. An empty folder, as left by a process
-    /// that was killed at once, counts as a new one.
+    /// Resumes `experiment`, whose text is `source`, in the folder at `path`. An empty folder counts as a new folder,
+    /// because a process that was killed at its start may have created it.
     ///
     /// # Errors
-    /// If the folder has another experiment, is complete, or is locked by another process.
+    /// If the folder contains another experiment, is complete, or is locked by another process.
     pub fn again(
         path: &Path,
         experiment: &Experiment,
@@ -81,8 +81,8 @@ impl Begun {
         })
     }
 
-    /// Completes the folder, which then looks as if it had never been interrupted. The journal is removed when all
-    /// other files are on the disk.
+    /// Completes the folder, so that it has the same content as without an interruption. The journal is removed when
+    /// all other files are on the disk.
     ///
     /// # Errors
     /// If the files cannot be synced, or the journal cannot be removed.
@@ -93,7 +93,7 @@ impl Begun {
     }
 }
 
-/// Returns `true` if the results in the folder at `path` have all planned runs.
+/// Returns `true` if the folder at `path` has a report and results with all planned runs.
 fn is_complete(path: &Path) -> bool {
     let read = || {
         let text = std::fs::read(path.join(RESULTS)).ok()?;

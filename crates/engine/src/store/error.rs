@@ -11,7 +11,7 @@ use crate::folder::StoreError;
 use crate::journal::JournalError;
 use crate::shard::Shard;
 
-/// Error of a folder in which runs cannot be begun or resumed.
+/// Error of a folder in which runs cannot be started or resumed.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum FolderError {
@@ -28,7 +28,7 @@ pub enum FolderError {
         /// Help for creating such a folder.
         begin: &'static str,
     },
-    /// The folder has no experiment.
+    /// The folder contains no experiment.
     #[error("there is no experiment to resume in {folder}: its {file} {cause}", file = super::EXPERIMENT)]
     #[diagnostic(help("name the folder of an interrupted run"))]
     NoExperiment {
@@ -37,7 +37,7 @@ pub enum FolderError {
         /// Cause of the error.
         cause: String,
     },
-    /// The folder has only the runs of a shard.
+    /// The folder contains only the runs of a shard.
     #[error("{folder} is the folder of a shard")]
     #[diagnostic(help("`dupack run --resume DIR` resumes a shard"))]
     Shard {
@@ -93,13 +93,13 @@ pub enum FolderError {
         /// The folder.
         folder: String,
     },
-    /// Finished runs could not be kept.
+    /// Finished runs could not be stored.
     #[error("{missing} finished run(s) could not be kept in {file}")]
     #[diagnostic(help("make room on the disk, or check it, and continue with --resume"))]
     Unkept {
         /// The journal.
         file: String,
-        /// Number of runs.
+        /// Number of runs that were not stored.
         missing: usize,
     },
     /// The experiment in the folder is invalid.

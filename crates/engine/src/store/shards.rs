@@ -1,4 +1,4 @@
-//! Folder of a shard: the experiment, the shard, its finished runs, and a mark of completion at the end.
+//! Folder of a shard: the experiment, the identity of the shard, its finished runs, and a mark of completion.
 //!
 //! Each file is written atomically, and the mark is written last, so the same command can resume the work after an
 //! interruption at any time.
@@ -25,7 +25,7 @@ use crate::split::Share;
 /// File that marks a shard as complete. It is written last.
 pub const FINISHED: &str = "finished.json";
 
-/// An existing folder of a shard.
+/// Existing folder of a shard.
 #[derive(Debug)]
 pub struct ShardFolder {
     path: PathBuf,
@@ -38,11 +38,11 @@ pub struct ShardFolder {
 struct Finished {
     shard: Shard,
     runs: usize,
-    /// Hash of the journal at that time.
+    /// Hash of the journal when the shard was finished.
     journal: String,
 }
 
-/// A shard in progress.
+/// Shard in progress.
 #[derive(Debug)]
 pub struct BegunShard {
     store: Store<Identity>,
@@ -63,7 +63,7 @@ impl ShardFolder {
     /// Reads the shard in the folder at `path`.
     ///
     /// # Errors
-    /// If there is no shard, or the file with its identity is damaged.
+    /// If there is no shard, or if the file with the identity is damaged.
     pub fn read(path: &Path) -> Result<Self, FolderError> {
         let again = |error: FolderError| error.with_remedy(AGAIN);
         let identity = Store::<Identity>::read(path).map_err(again)?;
@@ -96,24 +96,24 @@ impl ShardFolder {
         &self.identity
     }
 
-    /// Returns `true` if all of its runs are done.
+    /// Returns `true` if all runs of the shard are done.
     #[must_use]
     pub const fn is_finished(&self) -> bool {
         self.finished.is_some()
     }
 
-    /// Returns the text of its experiment.
+    /// Returns the text of the experiment.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the experiment cannot be read.
     pub fn source(&self) -> Result<Source, FolderError> {
         Ok(Source::read(&self.path.join(EXPERIMENT))?)
     }
 
-    /// Returns its runs: all that are done so far, or all runs of a finished shard.
+    /// Returns the runs that are done so far, or all runs if the shard is finished.
     ///
     /// # Errors
-    /// If they cannot be read, or have changed since the shard was finished.
+    /// If the journal cannot be read, or has changed since the shard was finished.
     pub fn runs(&self) -> Result<Stored, FolderError> {
         let stored = Stored::read(&self.path)?;
         let changed = { self.finished.as_ref() }.filter(|f| f.journal != stored.hash());
@@ -128,10 +128,10 @@ impl ShardFolder {
         })
     }
 
-    /// Checks that a finished shard has all runs of `share`, which belongs to it.
+    /// Checks that a finished shard has all runs of `share`, which are the runs of this shard.
     ///
     /// # Errors
-    /// If runs are missing, and like [`runs`](Self::runs).
+    /// If runs are missing, and in the cases of [`runs`](Self::runs).
     pub fn check_runs(&self, share: &Share<'_>) -> Result<(), FolderError> {
         match share.missing(&self.runs()?) {
             missing if missing > 0 && self.is_finished() => {
@@ -143,16 +143,16 @@ impl ShardFolder {
         }
     }
 
-    /// Checks that the folder is that of the shard `identity` of `experiment`.
+    /// Checks that the folder belongs to the shard `identity` of `experiment`.
     ///
     /// # Errors
-    /// If it is not, or if the experiment in the folder is invalid.
+    /// If the folder belongs to another shard or experiment, or if the experiment in the folder is invalid.
     pub fn check(&self, identity: &Identity, experiment: &Experiment) -> Result<(), FolderError> {
         let (ours, theirs) = (identity.shard, self.identity.shard);
         let shard = (ours != theirs).then(|| format!("the shard is {ours}, and was {theirs}"));
         let difference = match shard {
             Some(difference) => Some(difference),
-            // A process that was killed at once may have left only the identity.
+            // A process that was killed at its start may have written only the identity.
             None if !self.path.join(EXPERIMENT).exists() => None,
             None => experiment.difference(&self.source()?.parse()?),
         };
@@ -168,7 +168,7 @@ impl ShardFolder {
 }
 
 impl BegunShard {
-    /// Begins the shard `identity` of the experiment of `source`, in the empty `folder`.
+    /// Starts the shard `identity` of the experiment of `source`, in the empty `folder`.
     ///
     /// # Errors
     /// If the folder is not writable.
@@ -205,7 +205,7 @@ impl BegunShard {
     /// Marks the folder as complete, once all runs of `share` are done.
     ///
     /// # Errors
-    /// If a run was not kept, or the folder is not writable.
+    /// If a run was not stored, or if the folder is not writable.
     pub fn finish(self, share: &Share<'_>) -> Result<(), FolderError> {
         self.journal.sync()?;
         let file = self.journal.path().display().to_string();

@@ -1,4 +1,4 @@
-//! BBR in the whole system: performance alone, under random loss, and with a second flow.
+//! Tests of BBR in the complete system: performance of a single flow, under random loss, and with a second flow.
 //!
 //! The bottleneck has 10 Mbit/s, a round-trip time of 40 ms, and a buffer of 50 packets, which is 1.5 times the
 //! bandwidth-delay product. Senders that fill the buffer serve as baselines.
@@ -11,14 +11,14 @@ use dupack_lab::results::{Measure, Run};
 use dupack_lab::run::{Interrupt, Plan};
 use dupack_lab::trace::Trace;
 
-/// Payload rate of the link: 1460 of 1500 bytes.
+/// Payload rate of the link: 1460 of 1500 bytes per packet are payload.
 const PAYLOAD_MBIT_S: f64 = 10.0 * 1460.0 / 1500.0;
 
 fn plan(stack: &str, seeds: u32, loss: &str, flows: u32) -> Plan {
     plan_spread(stack, seeds, loss, flows, "1s")
 }
 
-/// A plan with flows that start within `spread`.
+/// Returns a plan with `flows` flows that start within `spread`.
 fn plan_spread(stack: &str, seeds: u32, loss: &str, flows: u32, spread: &str) -> Plan {
     let text = format!(
         r#"
@@ -57,7 +57,7 @@ fn alone_it_fills_the_link_and_not_the_buffer() {
     let cubic = runs(&plan("rack/cubic", 1, "0%", 1));
     let goodput = mean(&bbr, Measure::Goodput);
     assert!(goodput >= 0.95 * PAYLOAD_MBIT_S, "{goodput}");
-    // Most packets find an empty queue: only bandwidth probes build one.
+    // Most packets find an empty queue, because only bandwidth probes build a queue.
     let waits = |runs: &[Run]| {
         (
             mean(runs, Measure::DelayMedian),
@@ -75,7 +75,7 @@ fn alone_it_fills_the_link_and_not_the_buffer() {
 
 #[test]
 fn the_seed_affects_the_waits_between_probes() {
-    // Nothing else in these runs is random.
+    // In these runs, nothing else is random.
     let hashes = |stack| {
         let plan = plan_spread(stack, 4, "0%", 1, "0s");
         let results = plan.execute(Execution { jobs: Some(2) }, &(), &Interrupt::new());
@@ -91,8 +91,8 @@ fn the_seed_affects_the_waits_between_probes() {
 
 #[test]
 fn random_loss_below_the_threshold_costs_little() {
-    // There is some reduction: the path holds 34 packets, so one loss per flight already exceeds 2 %, and between
-    // probes each round trip with a loss reduces the pace slightly.
+    // The goodput falls slightly: the bandwidth-delay product is 34 packets, so one loss per flight exceeds 2 %, and
+    // between probes, each round trip with a loss reduces the pacing rate slightly.
     let goodput = |stack| mean(&runs(&plan(stack, 5, "1%", 1)), Measure::Goodput);
     let bbr = goodput("rack/bbr");
     assert!(bbr >= 0.8 * PAYLOAD_MBIT_S, "{bbr}");
@@ -118,7 +118,7 @@ fn the_window_drops_briefly_every_five_seconds() {
     let plan = plan("rack/bbr", 1, "0%", 1);
     let job = plan.jobs()[0];
     let trace = Trace::record(&plan.scenario(job), job.seed, &Interrupt::new()).unwrap();
-    // The path holds 34 packets. Only ProbeRTT reduces the window to half of it.
+    // The bandwidth-delay product is 34 packets. Only ProbeRTT reduces the window to half of it.
     let low = 25.0 * 1460.0;
     let mut entries: Vec<f64> = Vec::new();
     let mut above = false;

@@ -1,4 +1,4 @@
-//! Goodput over time counts data when it arrives, not when a repair puts it in order.
+//! Tests that goodput over time counts data when it arrives, not when a retransmission completes the order.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_engine::{Conduct, Execution, Shown, show};
@@ -8,7 +8,8 @@ use dupack_lab::run::{Interrupt, Plan};
 /// Rate of the path in Mbit/s.
 const RATE: f64 = 10.0;
 
-/// A segment that is lost twice blocks several hundred others until its timer expires.
+/// Experiment in which a segment is lost twice and blocks several hundred other segments until the retransmission timer
+/// expires.
 const TEXT: &str = "stacks = [\"sack/reno\"]\nseeds = 1\nduration = \"20s\"\n[path]\nrate = \"10Mbit/s\"\n\
     delay = \"20ms\"\nbuffer = \"500pkt\"\ndrop = [\"9000\", \"9000#2\"]\n";
 
@@ -28,7 +29,7 @@ fn goodput_never_exceeds_the_rate_of_the_path() {
         let most = most(goodput);
         assert!((0.8 * RATE..=RATE).contains(&most), "{most}");
     }
-    // The in-order data arrives in a burst of several times the rate.
+    // The data in order arrives in a burst at several times the rate of the path.
     let (_, course) = plan.follow(plan.first_job(0), &Interrupt::new()).unwrap();
     let within = over_time.goodput_interval_s;
     let bursts = course.moments.iter().map(|from| {

@@ -1,4 +1,4 @@
-//! Prague with DualPI2, and the warnings where it cannot work.
+//! Tests of Prague with DualPI2, and of the warnings if Prague cannot work.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -12,7 +12,8 @@ fn plan(text: &str) -> Plan {
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
-/// Two flows of a stack alone: 95th percentile of the queueing delay in ms, and link utilisation in percent.
+/// Returns the 95th percentile of the queueing delay in ms and the link utilisation in per cent, for two flows of the
+/// same stack.
 fn alone(stack: &str, queue: &str) -> [f64; 2] {
     let text = format!(
         "stacks = [\"{stack}\"]\nseeds = 1\nduration = \"30s\"\nwarm_up = \"10s\"\n\

@@ -1,6 +1,6 @@
-//! Misbehaving receivers: protected and unprotected behaviour of the endpoint.
+//! Tests of misbehaving receivers: cases in which the endpoint is protected, and cases in which it is not.
 //!
-//! Every number is relative to the run of an honest receiver, so that nothing depends on the performance of a stack.
+//! Every number is relative to a run with an honest receiver, so the tests do not depend on the performance of a stack.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_engine::{Execute, Execution};
@@ -16,7 +16,7 @@ const STACKS: [&str; 5] = [
     "rack/bbr",
 ];
 
-/// Returns the mean of a measure over the seeds for every stack, by the value of the swept key.
+/// Returns the mean of `measure` over the seeds: for each value of the swept key, the means of all stacks.
 fn means(path: &str, flows: &str, key: &str, values: &str, measure: Measure) -> Vec<Vec<f64>> {
     let stacks = STACKS.map(|stack| format!("\"{stack}\"")).join(", ");
     let text = format!(
@@ -40,16 +40,17 @@ fn means(path: &str, flows: &str, key: &str, values: &str, measure: Measure) -> 
         .collect()
 }
 
-/// A path on which random losses, rather than the link, limit every stack.
+/// Path on which random losses, and not the link, limit every stack.
 const LOSSY: &str = "rate = \"100Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"200pkt\"\nloss = \"1%\"";
 
-/// A path that a flow fills.
+/// Path that a single flow fully uses.
 const FULL: &str = "rate = \"20Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"50pkt\"";
 
-/// The receiver's buffer limits the gain of a lie, because a sender without losses grows without bound.
+/// Flow with a limited receive buffer. The buffer limits the gain of a lie, because the window of a sender without
+/// losses grows without limit.
 const FLOW: &str = "[[flows]]\nreceiver = { buffer = \"500pkt\" }";
 
-/// Returns `measure` with a lying receiver, relative to an honest one, for each stack.
+/// Returns `measure` with a lying receiver relative to an honest receiver, for each stack.
 fn factors(path: &str, lie: &str, measure: Measure) -> Vec<f64> {
     let values = format!("[\"none\", \"{lie}\"]");
     let both = means(path, FLOW, "flows.0.receiver.lie", &values, measure);
@@ -62,9 +63,10 @@ fn factors(path: &str, lie: &str, measure: Measure) -> Vec<f64> {
 
 #[test]
 fn divided_acks_do_not_make_the_window_grow_faster() {
-    // RFC 3465: the window grows by acknowledged bytes, not by the number of ACKs. On a path where growth limits
-    // goodput, a lie gains no more than random variation. NewReno is the exception: its recovery repairs a segment for
-    // every partial ACK (RFC 6582 §3.2), so it ends sooner, and nothing here protects it.
+    // RFC 3465: the window grows by acknowledged bytes, not by the number of ACKs. On a path on which the growth of the
+    // window limits the goodput, the gain of a lie does not exceed random variation. NewReno is an exception: its
+    // recovery retransmits a segment for every partial ACK (RFC 6582 §3.2), so divided ACKs end the recovery sooner,
+    // and the endpoint has no protection against this.
     let gains = factors(LOSSY, "divide 16", Measure::Goodput);
     for (stack, gain) in STACKS.iter().zip(gains) {
         let most = match *stack {
@@ -77,8 +79,8 @@ fn divided_acks_do_not_make_the_window_grow_faster() {
 
 #[test]
 fn acks_of_data_that_was_never_sent_are_ignored() {
-    // RFC 9293 §3.10.7.4. Ten thousand segments ahead of the received data, no ACK is acceptable: the sender transmits
-    // only the initial window, and again at every timeout.
+    // RFC 9293 §3.10.7.4: an ACK ten thousand segments ahead of the received data is never acceptable. The sender
+    // transmits only the initial window, and retransmits it at every timeout.
     for factor in factors(FULL, "optimistic 10000pkt", Measure::Goodput) {
         assert!(factor < 0.05, "a factor of {factor:.2}");
     }
@@ -86,8 +88,8 @@ fn acks_of_data_that_was_never_sent_are_ignored() {
 
 #[test]
 fn optimistic_acks_hide_losses_that_are_never_repaired() {
-    // TCP cannot distinguish an ACK of received data from one of data in transit. The sender sees no loss and repairs
-    // none, and the receiver has only the in-order data before the first loss.
+    // TCP cannot distinguish an ACK of received data from an ACK of data in flight. The sender detects no loss and
+    // retransmits no segment, so the receiver gets only the data before the first loss in order.
     let path = format!("{FULL}\nloss = \"1%\"");
     let resent = factors(&path, "optimistic 0pkt", Measure::Retransmissions);
     assert!(resent.iter().all(|factor| *factor < 0.1), "{resent:?}");
@@ -97,9 +99,9 @@ fn optimistic_acks_hide_losses_that_are_never_repaired() {
 
 #[test]
 fn sack_lies_gain_nothing_and_do_not_stop_a_transfer() {
-    // Data that SACK claims is not repaired until the transfer stalls and the timer expires. The claims are then
-    // forgotten (RFC 2018 §8), and everything is retransmitted. The larger the window, the more was lost behind the
-    // first gap, and the more the lie costs the receiver. Stacks without SACK ignore it.
+    // Data that false SACK blocks report is not retransmitted until the transfer stalls and the timer expires. Then the
+    // SACK information is discarded (RFC 2018 §8), and all data is retransmitted. With a larger window, more data after
+    // the first gap is lost, so the lie costs the receiver more. Stacks without SACK ignore the blocks.
     let goodput = factors(LOSSY, "sack 10pkt", Measure::Goodput);
     for (stack, factor) in STACKS.iter().zip(&goodput) {
         match *stack {

@@ -1,7 +1,8 @@
-//! Figure 3 of the Momentary paper in the whole system: experiment, network and endpoint.
+//! Tests of figure 3 of the Momentary paper in the complete system: experiment, network and endpoint.
 //!
-//! The bottleneck has 1 Mbit/s and a round-trip time of 200 ms. Packets have 1000 bytes, and the initial threshold is
-//! 10. The first transmissions of packets 24 to 30 are lost. The numbers are those of the paper, and of ns-2.
+//! The bottleneck has 1 Mbit/s, and the round-trip time is 200 ms. Packets have 1000 bytes, and the initial slow start
+//! threshold is 10 packets. The first transmissions of packets 24 to 30 are lost. The expected numbers are those of the
+//! paper and of ns-2.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -83,7 +84,8 @@ fn momentary_sends_2_and_3_and_then_5_and_1() {
         .take(11)
         .collect();
     let numbers: Vec<u64> = after.iter().map(|(number, _)| *number).collect();
-    // Two segments by limited transmit and three lost ones, then four lost ones and two new ones.
+    // The sender sends two segments by limited transmit and three retransmissions, then four retransmissions and two
+    // new segments.
     assert_eq!(numbers, [35, 36, 24, 25, 26, 27, 28, 29, 30, 37, 38]);
     let limited = |(_, why): &&(u64, SendReason)| *why == SendReason::LimitedTransmit;
     assert_eq!(after.iter().filter(limited).count(), 2);

@@ -1,4 +1,5 @@
-//! Examples of changing paths, short flows, real-time media and misbehaving receivers: each runs and shows its effect.
+//! Tests of the examples of changing paths, short flows, real-time media and misbehaving receivers: each example runs
+//! and shows its effect.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use dupack_lab::experiment::load::Source;
 use dupack_lab::results::{Measure, Results};
 use dupack_lab::run::{Interrupt, Plan};
 
-/// Runs the example called `name` with a `change`.
+/// Runs the example called `name` after applying `change` to it.
 fn run(name: &str, change: impl FnOnce(&mut Experiment)) -> Results {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let source = Source::read(&folder.join(name)).unwrap();
@@ -24,7 +25,7 @@ fn run(name: &str, change: impl FnOnce(&mut Experiment)) -> Results {
     plan.execute(Execution::default(), &(), &Interrupt::new())
 }
 
-/// Keeps one stack and two seeds.
+/// Reduces the experiment to one stack and two seeds.
 fn short(experiment: &mut Experiment) {
     experiment.stacks.truncate(1);
     experiment.seeds = Seeds::Count(2);
@@ -107,7 +108,7 @@ fn a_flow_over_three_bottlenecks_shares_each_of_them() {
         };
         assert_eq!(others.len(), 3);
         for other in others {
-            // 10 Mbit/s, of which 1448 of 1500 bytes are payload.
+            // The link has 10 Mbit/s, and 1448 of 1500 bytes per packet are payload.
             let both = through + other;
             assert!((9.0..9.7).contains(&both), "{run:?}");
             assert!(*through > 0.05 && *other > 0.05, "{run:?}");
@@ -119,7 +120,7 @@ fn a_flow_over_three_bottlenecks_shares_each_of_them() {
 fn a_duty_cycle_carries_its_share() {
     let results = run("duty-cycle.toml", short);
     for point in 0..3 {
-        // 10 Mbit/s on average, minus headers and idle time at the start.
+        // The mean rate is 10 Mbit/s; headers and idle time at the start reduce the goodput.
         let goodput = mean(&results, point, 0, Measure::Goodput);
         assert!((7.0..9.7).contains(&goodput), "{point}: {goodput}");
         let used = mean(&results, point, 0, Measure::Utilisation);
@@ -142,7 +143,7 @@ fn a_handover_that_drops_its_queue_causes_losses() {
 fn thinned_acks_have_a_shorter_queue() {
     let results = run("asymmetric-uplink.toml", short);
     let done = |point| mean(&results, point, 0, Measure::Completion);
-    // A queue of 30 ACKs adds 125 ms to each round trip of 30 ms.
+    // A queue of 30 ACKs adds 125 ms to the round-trip time of 30 ms.
     let [all, eighth, last] = [0, 1, 2].map(done);
     assert!(eighth < 0.9 * all, "{all} {eighth}");
     assert!(last < 0.9 * all, "{all} {last}");
@@ -155,7 +156,8 @@ fn short_flows_wait_in_the_queue_of_a_long_flow() {
         e.stacks = vec!["rack/cubic".to_owned(), "rack/bbr".to_owned()];
         e.duration = "30s".parse().unwrap();
     });
-    // A round trip is 40 ms, and there is no handshake: one to three round trips without a queue.
+    // The round-trip time is 40 ms, and there is no handshake, so short flows take one to three round trips without a
+    // queue.
     for (point, stack) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
         let mean_ms = mean(&results, point, stack, Measure::CompletionShort);
         let p99 = mean(&results, point, stack, Measure::CompletionShortP99);
@@ -184,10 +186,10 @@ fn adaptive_media_suffers_less_than_media_at_a_fixed_rate() {
         ]
         .map(|measure| mean(&results, 0, 0, measure))
     };
-    // 1.8 of the 2 Mbit/s without adaptation. CUBIC's losses affect the media, too.
+    // Without adaptation, the media needs 1.8 of the 2 Mbit/s. The losses that CUBIC causes also affect the media.
     let [rate, way, lost] = late(&["1.8Mbit/s"]);
     assert!(rate > 1.3 && way > 50.0, "{rate} {way}");
-    // With adaptation it yields, and more of the remaining media arrives in time.
+    // With adaptation, the media reduces its rate, and a larger fraction of it arrives in time.
     let [stepping, _, stepping_lost] = late(&["150kbit/s", "500kbit/s", "1Mbit/s", "1.8Mbit/s"]);
     assert!(stepping < rate, "{stepping} {rate}");
     assert!(stepping_lost < lost, "{stepping_lost} {lost}");
@@ -195,13 +197,13 @@ fn adaptive_media_suffers_less_than_media_at_a_fixed_rate() {
 
 #[test]
 fn media_alone_follows_a_changing_path() {
-    // The competing flow is so small that the media has the path almost alone.
+    // The competing flow is so small that the media uses the path almost alone.
     let results = run("real-time-variable-capacity.toml", |e| {
         short(e);
         e.flows[0].sender.max_window = Some("1pkt".parse().unwrap());
         e.flows[0].sender.segment = Some("10B".parse().unwrap());
     });
-    // On average 40 s of 1, 20 of 2.5, 20 of 0.6 and 20 of 1 Mbit/s, of which it uses at most 1.5.
+    // The path has 1 Mbit/s for 40 s, then 2.5, 0.6 and 1 Mbit/s for 20 s each. The media uses at most 1.5 Mbit/s.
     let rate = mean(&results, 0, 0, Measure::MediaRate);
     assert!((0.5..1.05).contains(&rate), "{rate}");
     let late = mean(&results, 0, 0, Measure::MediaLate);
@@ -212,7 +214,8 @@ fn media_alone_follows_a_changing_path() {
 fn completion_time_includes_pauses() {
     let results = run("pauses.toml", short);
     let took = |point| mean(&results, point, 0, Measure::Completion);
-    // 20 responses, each 200 ms after the previous one was acknowledged: they take longer on a longer path.
+    // There are 20 responses, each 200 ms after the acknowledgment of the previous one, so the transfer takes longer on
+    // a longer path.
     assert!((4.0..8.0).contains(&took(0)), "{}", took(0));
     assert!(took(1) > took(0) + 1.0, "{} {}", took(0), took(1));
 }

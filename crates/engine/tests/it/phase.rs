@@ -1,4 +1,4 @@
-//! Phase effects: a few microseconds of round-trip time may decide which flow gets the link.
+//! Tests of phase effects: a few microseconds of round-trip time may decide which flow gets the link.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_engine::{Execute, Execution};
@@ -6,7 +6,8 @@ use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Measure;
 use dupack_lab::run::{Interrupt, Plan};
 
-/// Two near and two far flows through one drop-tail queue. Their links to it have these one-way delays.
+/// Returns an experiment with two near and two far flows that share a drop-tail queue. `near` and `far` are the one-way
+/// delays of the links to this queue.
 fn file([near, far]: [&str; 2], stack: &str, jitter: &str) -> String {
     format!(
         "stacks = [\"{stack}\"]\nseeds = 8\nduration = \"40s\"\nstarts = \"drawn\"\n{jitter}\n\
@@ -22,7 +23,7 @@ fn plan(text: String) -> Plan {
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
-/// Returns Jain's index over the flows, with half of its 95 % confidence interval.
+/// Returns Jain's fairness index of the flows, and half the width of its 95 % confidence interval.
 fn fairness(delays: [&str; 2], stack: &str, jitter: &str) -> (f64, f64) {
     let plan = plan(file(delays, stack, jitter));
     let results = plan.execute(Execution::default(), &(), &Interrupt::new());
@@ -30,7 +31,7 @@ fn fairness(delays: [&str; 2], stack: &str, jitter: &str) -> (f64, f64) {
     (fair.mean, fair.half_width_95.unwrap())
 }
 
-/// Round-trip times of 35 and 95 ms, and of 10 and 30 µs more.
+/// Delays for round-trip times of 35 and 95 ms. In `ODD`, these are 10 and 30 µs longer.
 const ROUND: [&str; 2] = ["12.5ms", "42.5ms"];
 const ODD: [&str; 2] = ["12.505ms", "42.515ms"];
 
@@ -65,7 +66,7 @@ fn turning_off_jitter_with_several_round_trip_times_causes_a_warning() {
     assert!(warned("processing_jitter = \"0s\""));
     assert!(!warned(""));
     assert!(!warned("processing_jitter = \"20us\""));
-    // The simulator of the papers has no processing jitter, and its dialect implies this.
+    // The simulator of the papers (ns-2) has no processing jitter, and the dialect `ns2` implies this.
     assert!(!warned("dialect = \"ns2\""));
 }
 

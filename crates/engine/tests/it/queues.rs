@@ -1,4 +1,4 @@
-//! Queues of experiment files: the options of a table reach the network.
+//! Tests of queues in experiment files: the options of a table take effect in the network.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -46,7 +46,7 @@ fn every_discipline_has_shorter_waits_than_a_fifo_and_follows_its_target() {
             "{queue}: {short} {long} {fifo}"
         );
     }
-    // At half the rate, 400 packets wait twice as long. Behind a policer no packet waits.
+    // At half the rate, 400 packets wait twice as long. With a policer, no packet waits.
     let shaped = "queue = \"shaper\"\ntoken_bucket = { rate = \"5Mbit/s\", burst = \"15kB\" }";
     assert!(wait_p95(shaped) > 1.5 * fifo);
     let policed = "queue = \"policer\"\ntoken_bucket = { rate = \"5Mbit/s\", burst = \"15kB\" }";

@@ -1,4 +1,4 @@
-//! Queues of the reverse direction, and the CAKE-like queue.
+//! Tests of queues in the reverse direction, and of the CAKE-like queue.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -21,7 +21,8 @@ fn value(plan: &Plan, measure: Measure) -> f64 {
     runs[0].values.get(measure).unwrap()
 }
 
-/// A congested uplink whose queue is shared with the ACKs of the other direction.
+/// Returns the goodput of a download whose ACKs share the queue of a congested uplink. `up` has the settings of this
+/// queue.
 fn goodput(up: &str) -> f64 {
     let rest = format!(
         "[path]\nrate = \"20Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"100pkt\"\n\
@@ -64,7 +65,8 @@ fn hosts_have_equal_shares_regardless_of_their_flows() {
         );
         value(&try_plan(&rest).unwrap(), Measure::Goodput)
     };
-    // Half of 10 Mbit/s beside a host with four flows; a fifth beside four flows.
+    // With fairness between hosts, the flow gets half of the 10 Mbit/s next to a host with four flows. With fairness
+    // between flows, it gets a fifth.
     let (hosts, flows) = (others("hosts"), others("flows"));
     assert!((4.4..5.2).contains(&hosts), "{hosts}");
     assert!((1.7..2.2).contains(&flows), "{flows}");

@@ -1,7 +1,7 @@
-//! Trace hashes that must not change: an optimisation of the simulator leaves them as they are, on every machine.
+//! Tests of trace hashes that must not change: an optimisation of the simulator must not change them, on any machine.
 //!
-//! `trace_hashes/golden.csv` has one hash for each run of the experiments beside it. A change that affects runs on
-//! purpose renews them (`DUPACK_RENEW_HASHES=1`), and explains the reason in its commit.
+//! `trace_hashes/golden.csv` has one hash for each run of the experiments in the same folder. A change that
+//! intentionally affects runs updates the hashes (`DUPACK_RENEW_HASHES=1`) and gives the reason in the commit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/trace_hashes")
 }
 
-/// Returns a line for each run of the experiment in a file.
+/// Returns one line for each run of the experiment `name`.
 fn hashes(name: &str) -> String {
     let file = folder().join(format!("{name}.toml"));
     let source = Source {

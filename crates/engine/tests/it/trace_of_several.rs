@@ -1,4 +1,4 @@
-//! Traces of several stacks, and of one of several flows: they have the same losses, and the trace explains them.
+//! Tests of traces of several stacks, which have the same losses, and of the trace of one of several flows.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::Source;
@@ -24,7 +24,7 @@ fn traces(plan: &Plan) -> Vec<Trace> {
         .collect()
 }
 
-/// Returns the numbers of the lost transmissions in the order of sending.
+/// Returns the numbers of the lost transmissions, in the order of transmission.
 fn lost(trace: &Trace) -> Vec<u64> {
     let lost = trace
         .sends()
@@ -32,8 +32,8 @@ fn lost(trace: &Trace) -> Vec<u64> {
     lost.map(|(_, sent)| sent.order).collect()
 }
 
-/// With one flow and free space in the queue, the n-th transmission is the n-th packet on the link. It meets the same
-/// draw for every stack, whatever it contains.
+/// With one flow and free space in the queue, the n-th transmission is the n-th packet on the link. Its random draw is
+/// the same for every stack, regardless of its content.
 #[test]
 fn the_nth_packet_on_the_link_meets_the_same_draw_for_every_stack() {
     for loss in [
@@ -48,7 +48,7 @@ fn the_nth_packet_on_the_link_meets_the_same_draw_for_every_stack() {
         let shortest = sent.min().unwrap();
         let lost = traces.iter().map(|trace| {
             let lost = lost(trace).into_iter();
-            // The fate of packets in transit at the end is unknown.
+            // The fate of packets that are in flight at the end is unknown.
             lost.filter(|&order| order + 100 < shortest).collect()
         });
         let lost: Vec<Vec<u64>> = lost.collect();
@@ -116,7 +116,7 @@ fn a_recovery_lasts_from_reduction_or_retransmission_until_all_sent_data_is_ackn
             .filter(|change| change.cause == WindowCause::Congestion);
         let reduced = reduced.next().unwrap().at;
         assert_eq!(again.min(reduced), begin, "{stack}");
-        // All data that had been sent by then is acknowledged at the end, and was not before.
+        // The recovery ends exactly when all data that was sent before its start is acknowledged.
         let before = trace.sends().filter(|(at, _)| *at < begin);
         let highest = before.map(|(_, sent)| sent.number).max().unwrap();
         let smss = u64::from(trace.sender.smss);
@@ -189,13 +189,14 @@ fn any_flow_may_be_followed_with_its_own_stack() {
     assert_eq!(two.0.stack, "rack/cubic");
     assert_eq!(one.1.0, Some(Instant::ZERO));
     assert_eq!(two.1.0, Some(Instant::ZERO + Duration::from_secs(1)));
-    // It ends soon after the requested time, and not at the end of the experiment.
+    // The observation ends soon after the requested time, and not at the end of the experiment.
     assert!(one.0.end < until + Duration::from_secs(3), "{}", one.0.end);
     assert!(one.0.reach.packets > 100 && one.0.reach.acks > 100);
 }
 
-/// RFC 5681 §3.2: three segments at the third duplicate ACK (step 3), one more for each further one (step 4), none
-/// after new data (step 6), and none in a recovery that uses SACK.
+/// RFC 5681 §3.2: the inflation is three segments at the third duplicate ACK (step 3), one more segment for each
+/// further duplicate ACK (step 4), and zero after an ACK of new data (step 6). A recovery that uses SACK has no
+/// inflation.
 #[test]
 fn inflation_follows_the_textbook() {
     let path = "[path]\nrate = \"1Mbit/s\"\ndelay = \"98ms\"\nbuffer = \"1000pkt\"\ndrop = [\"40\"]\n[sender]\ninitial_ssthresh = \"16pkt\"";

@@ -1,18 +1,18 @@
-//! Aurora's action: changes the pace by a small factor.
+//! Aurora's action: multiplies the pacing rate by a small factor.
 //!
-//! Jay et al., ICML 2019, §4.1, and its authors' code (github.com/PCCproject/PCC-RL, `src/gym/network_sim.py`).
+//! Source: Jay et al., ICML 2019, §4.1, and the authors' code (github.com/PCCproject/PCC-RL, `src/gym/network_sim.py`).
 //!
 //! ```text
 //! x_t = x_{t−1} · (1 + α·a)   if a ≥ 0
 //!       x_{t−1} / (1 − α·a)   if a < 0;     α = 0.025
 //! ```
 //!
-//! Readings:
-//! - The paper bounds neither a nor x. The code bounds a by ±10¹², and x by 40 and 1000 packets of 1500 bytes per
-//!   second (0.48 to 12 Mbit/s), for links of 1.2 to 6 Mbit/s. Ours are parameters: a within ±40, so that a step at most
-//!   doubles or halves the pace, and x from 0.1 to 1000 Mbit/s.
-//! - The initial pace is a random share of the link's rate, 0.3 to 1.5, as in the code. A sender cannot know that rate;
-//!   set a `first` pace to avoid this.
+//! Our interpretation:
+//! - The paper limits neither a nor x. The code limits a to ±10¹², and x to 40 to 1000 packets of 1500 bytes per
+//!   second (0.48 to 12 Mbit/s), for links of 1.2 to 6 Mbit/s. Here, the limits are parameters. By default, a is within
+//!   ±40, so that a step at most doubles or halves the rate, and x is from 0.1 to 1000 Mbit/s.
+//! - The initial rate is a random multiple of the link's rate, from 0.3 to 1.5, as in the code. A real sender does not
+//!   know the link's rate; set the `first` rate to avoid this.
 
 use dupack_lab::experiment::Experiment;
 use dupack_lab::units::Rate;
@@ -22,20 +22,20 @@ use serde::{Deserialize, Serialize};
 use super::{FirstRate, bytes_per_second, check_rates};
 use crate::error::EnvironmentError;
 
-/// A factor on the pace.
+/// Factor that multiplies the pacing rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct RateFactor {
-    /// Relative change of the pace by an action of 1 (α).
+    /// Relative change of the pacing rate by an action of 1 (α).
     pub alpha: f64,
-    /// Largest absolute value of an action.
+    /// Maximum absolute value of an action.
     pub bound: f32,
-    /// Minimum pace.
+    /// Minimum pacing rate.
     pub low: Rate,
-    /// Maximum pace.
+    /// Maximum pacing rate.
     pub high: Rate,
-    /// Initial pace.
+    /// Initial pacing rate.
     pub first: FirstRate,
 }
 
@@ -73,7 +73,7 @@ impl RateFactor {
         self.first.draw(experiment, self.limits(), chance)
     }
 
-    /// Returns the pace that follows `rate`, both in bytes per second.
+    /// Returns the pacing rate after `action`, given the previous `rate`. Both are in bytes per second.
     pub(super) fn next(&self, rate: f64, action: f64) -> f64 {
         let change = self.alpha * action;
         let next = match action >= 0.0 {

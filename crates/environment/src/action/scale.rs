@@ -1,11 +1,11 @@
-//! Actions that set a pace or a window on a logarithmic scale.
+//! Actions that set a pacing rate or a window on a logarithmic scale.
 //!
 //! ```text
 //! value = low · (high / low)^((a + 1) / 2),  −1 ≤ a ≤ 1
 //! ```
 //!
-//! −1 is the minimum, 1 the maximum, and 0 their geometric mean. Most reinforcement learning libraries draw their first
-//! actions around 0 and expect bounds of ±1.
+//! The action −1 is the minimum, 1 is the maximum, and 0 is their geometric mean. Most reinforcement learning libraries
+//! draw their first actions around 0 and expect bounds of ±1.
 
 use dupack_lab::experiment::Experiment;
 use dupack_lab::units::Rate;
@@ -15,28 +15,28 @@ use serde::{Deserialize, Serialize};
 use super::{FirstRate, bytes_per_second, check_rates};
 use crate::error::EnvironmentError;
 
-/// A pace between two bounds.
+/// Pacing rate between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct RateScale {
-    /// Pace for −1.
+    /// Pacing rate for the action −1.
     pub low: Rate,
-    /// Pace for 1.
+    /// Pacing rate for the action 1.
     pub high: Rate,
-    /// Pace before the first action; by default, the geometric mean of the two.
+    /// Pacing rate before the first action; by default, the geometric mean of the bounds.
     #[serde(default)]
     pub first: Option<FirstRate>,
 }
 
-/// A window between two bounds.
+/// Window between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct WindowScale {
-    /// Window for −1, in segments.
+    /// Window for the action −1, in segments.
     pub low: u32,
-    /// Window for 1, in segments.
+    /// Window for the action 1, in segments.
     pub high: u32,
     /// Window before the first action, in segments; by default, 10 (RFC 6928).
     #[serde(default = "initial_window")]
@@ -48,7 +48,7 @@ const fn initial_window() -> u32 {
 }
 
 impl RateScale {
-    /// Creates a scale of paces from `low` to `high`.
+    /// Creates a scale of pacing rates from `low` to `high`.
     #[must_use]
     pub const fn new(low: Rate, high: Rate) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl RateScale {
         }
     }
 
-    /// Returns the pace for `action` in bytes per second.
+    /// Returns the pacing rate for `action` in bytes per second.
     pub(super) fn rate(&self, action: f64) -> f64 {
         on_scale(
             bytes_per_second(self.low),
@@ -124,7 +124,7 @@ impl WindowScale {
 
 fn on_scale(low: f64, high: f64, action: f64) -> f64 {
     let place = (action + 1.0) / 2.0;
-    // Rounding in the power could exceed the bounds slightly.
+    // Due to rounding, the power might slightly exceed the bounds.
     (low * libm::pow(high / low, place)).clamp(low, high)
 }
 

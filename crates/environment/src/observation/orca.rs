@@ -1,7 +1,7 @@
-//! Orca's observation: seven numbers of each of the last ten reports.
+//! Orca's observation: seven numbers for each of the last ten reports.
 //!
-//! Abbasloo, Yen, Chao, "Classic Meets Modern: A Pragmatic Learning-Based Congestion Control for the Internet", SIGCOMM
-//! 2020. The text was not available: this follows its authors' code (github.com/Soheil-ab/Orca,
+//! Source: Abbasloo, Yen, Chao, "Classic Meets Modern: A Pragmatic Learning-Based Congestion Control for the Internet",
+//! SIGCOMM 2020. The paper was not available to us, so this file follows the authors' code (github.com/Soheil-ab/Orca,
 //! `rl-module/envwrapper.py` and `params.json`), which builds the vector `state`.
 //!
 //! ```text
@@ -10,11 +10,12 @@
 //! 3  5 · loss rate / thr_max
 //! ```
 //!
-//! Readings:
-//! - `thr` is the amount delivered in the interval; the code's kernel averages Linux's delivery rate samples.
-//! - The fourth number counts ACKs; the code's `cnt` is the number of its samples, one per ACK.
-//! - The loss rate counts retransmissions; the code's kernel counts segments marked lost (`tp->lost`).
-//! - `thr_max` is the maximum over the episode; in the code, over a run.
+//! Our interpretation:
+//! - `thr` is the data delivered in the interval, per second; the kernel of the code averages Linux's delivery rate
+//!   samples.
+//! - The fourth number counts ACKs; `cnt` in the code is the number of its samples, one per ACK.
+//! - The loss rate counts retransmissions; the kernel of the code counts segments marked as lost (`tp->lost`).
+//! - `thr_max` is the maximum over the episode; in the code, it is the maximum over a run.
 
 use super::Observation;
 use crate::feature::Feature;

@@ -1,18 +1,18 @@
 //! Orca's reward: throughput minus loss, relative to the maximum throughput and scaled down by delay.
 //!
-//! Abbasloo et al., SIGCOMM 2020. The text was not available: this follows its authors' code
+//! Source: Abbasloo et al., SIGCOMM 2020. The paper was not available to us, so this file follows the authors' code
 //! (github.com/Soheil-ab/Orca, `rl-module/envwrapper.py`, `get_state`).
 //!
 //! ```text
 //! r = (thr − 5 · loss rate) / thr_max · min(1, 1.25 · RTTmin / SRTT)
 //! ```
 //!
-//! The paper's reward is reported to be power (throughput / delay), normalised by the maximum throughput and the
-//! minimum delay, where a delay up to β · RTTmin counts as RTTmin. Above that, the code uses SRTT / β, which avoids a
-//! jump.
+//! According to other publications, the paper's reward is power (throughput / delay), normalised by the maximum
+//! throughput and the minimum delay, where a delay of up to β · RTTmin counts as RTTmin. For longer delays, the code
+//! uses SRTT / β, which avoids a discontinuity.
 //!
-//! Readings: all rates are in bytes per second, and `thr_max` is the maximum over the episode. Retransmissions stand
-//! for losses. Before anything is delivered the reward is 0; the code divides by 0 there.
+//! Our interpretation: all rates are in bytes per second, and `thr_max` is the maximum over the episode.
+//! Retransmissions count as losses. Before any data is delivered, the reward is 0; the code divides by 0 in this case.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,14 +21,14 @@ use crate::error::EnvironmentError;
 use crate::feature::{DELAY_MARGIN, LOSS_WEIGHT};
 use crate::measured::{Measured, per};
 
-/// A reward based on power.
+/// Reward based on power.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct PowerReward {
-    /// Weight of a lost byte relative to a delivered one.
+    /// Weight of a lost byte relative to a delivered byte.
     pub loss: f64,
-    /// Multiple of the minimum round-trip time up to which delay costs nothing (β).
+    /// Multiple of the minimum round-trip time up to which delay does not reduce the reward (β).
     pub margin: f64,
 }
 

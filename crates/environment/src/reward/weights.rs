@@ -1,4 +1,4 @@
-//! A custom reward: a weighted sum of features, as in an observation.
+//! Custom reward: a weighted sum of the same features that observations contain.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::error::EnvironmentError;
 use crate::feature::Feature;
 use crate::measured::Measured;
 
-/// Weights of features: the reward for each unit of the feature.
+/// Weight of each feature: the reward per unit of the feature.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {

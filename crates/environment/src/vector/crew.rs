@@ -1,10 +1,10 @@
-//! The threads that step environments: the caller's and a pool.
+//! Threads that perform the steps of environments: the caller's thread and a pool.
 //!
-//! Each thread has a share of its own, the same in every step, so that an environment stays in the cache of the
-//! processor that stepped it before. A thread that has finished its share takes parts from the others.
+//! Each thread has its own share of the parts, which is the same in every step, so that an environment stays in the
+//! cache of the same processor. A thread that has finished its share takes parts from the other threads.
 //!
-//! A step of a few environments takes less time than the kernel needs to wake a thread. Idle threads therefore poll for
-//! a while before they sleep, and yield the processor meanwhile.
+//! A step of a few environments takes less time than the kernel needs to wake a thread. Therefore, idle threads poll
+//! for a while before they sleep, and yield the processor between two polls.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,12 +19,12 @@ use crate::error::EnvironmentError;
 /// Threads that work on parts.
 #[derive(Debug)]
 pub(super) struct Crew {
-    /// Threads besides the caller's; `None` if the caller works alone.
+    /// Threads in addition to the caller's thread; `None` if the caller works alone.
     others: Option<Others>,
     size: usize,
 }
 
-/// Threads besides the caller's.
+/// Threads in addition to the caller's thread.
 #[derive(Debug)]
 struct Others {
     pool: ThreadPool,
@@ -32,17 +32,17 @@ struct Others {
     awake: Arc<[AtomicBool]>,
 }
 
-/// Number of polls before a thread sleeps: a few hundred microseconds.
+/// Number of polls before a thread sleeps. They take a few hundred microseconds.
 const LOOKS: u32 = 500;
 
-/// Parts per thread: enough that one slow part does not keep the other threads waiting.
+/// Number of parts per thread, which is large enough that the other threads do not wait long for one slow part.
 const PARTS_EACH: usize = 4;
 
 /// Maximum number of threads.
 const MOST: usize = 1024;
 
 impl Crew {
-    /// Starts the requested number of threads, to work on `count` environments.
+    /// Starts the requested number of threads for `count` environments.
     pub(super) fn new(threads: Threads, count: usize) -> Result<Self, EnvironmentError> {
         let size = match threads {
             Threads::All => std::thread::available_parallelism()
@@ -106,7 +106,7 @@ impl Crew {
                 at_work.fetch_sub(1, Ordering::Release);
             });
             go(0);
-            // Poll first: waiting for the scope would put this thread to sleep.
+            // The thread polls first, because waiting for the scope would put it to sleep.
             look_around(|| at_work.load(Ordering::Acquire) == 0);
         });
         others.stay_awake();
@@ -136,14 +136,15 @@ impl Others {
             if own.swap(true, Ordering::Relaxed) {
                 return;
             }
-            // `yield_local` performs a step if there is one; polling then starts again.
+            // `yield_local` performs a step if one is waiting; polling then starts again.
             while look_around(|| yield_local() == Some(Yield::Executed)) {}
             own.store(false, Ordering::Relaxed);
         });
     }
 }
 
-/// Polls `found` for a limited time; returns `true` if it was found.
+/// Polls `found` for a limited time. Returns `true` as soon as `found` returns `true`, and `false` at the end of the
+/// time.
 fn look_around(found: impl Fn() -> bool) -> bool {
     (0..LOOKS).any(|_| {
         found() || {

@@ -1,4 +1,4 @@
-//! Parts of a vector: adjacent environments and their slices, which one thread steps at a time.
+//! Parts of a vector: adjacent environments and their slices. Only one thread at a time works on a part.
 
 use super::{Autoreset, Failed};
 use crate::environment::{Environment, StepOutput};
@@ -10,12 +10,13 @@ pub(super) struct Chunk<'a> {
     pub(super) environments: &'a mut [Environment],
     pub(super) actions: &'a [f32],
     pub(super) outcome: StepOutput<'a>,
-    /// Destination for the last observations of an episode; empty if they are not needed.
+    /// Destination for the last observations of an episode; empty if these are not needed.
     pub(super) last: &'a mut [f32],
 }
 
 impl<'a> Chunk<'a> {
-    /// Splits into parts of `size` environments, each with `agents` agents that observe `width` numbers.
+    /// Splits the part into parts of `size` environments. Each environment has `agents` agents that observe `width`
+    /// numbers.
     pub(super) fn cut(mut self, size: usize, agents: usize, width: usize) -> Vec<Self> {
         let mut parts = Vec::with_capacity(self.environments.len().div_ceil(size));
         while self.environments.len() > size {
@@ -59,7 +60,7 @@ impl<'a> Chunk<'a> {
         (one, rest)
     }
 
-    /// Steps each environment. All inputs have been checked.
+    /// Performs a step in each environment. All inputs have been checked.
     pub(super) fn step(self, autoreset: Autoreset, agents: usize, width: usize, failed: &Failed) {
         let numbers = agents * width;
         let StepOutput {

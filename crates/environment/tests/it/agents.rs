@@ -1,4 +1,4 @@
-//! Tests with several agents, with transfers that end, and of spaces.
+//! Tests of several agents, of transfers that end, and of spaces.
 
 use crate::common::{Player, blueprint, experiment};
 use dupack_environment::Settings;
@@ -19,7 +19,7 @@ fn every_flow_of_the_stack_has_an_agent_and_others_have_none() {
         player.environment.blueprint().agents(),
         ["agent_0", "agent_1", "agent_2"]
     );
-    // 4, 2 and 1 Mbit/s; CUBIC takes the rest.
+    // The actions are 4, 2 and 1 Mbit/s. CUBIC uses the remaining capacity.
     player.play(&[0.0, -0.5, -1.0], |_| {});
     let agents = player.environment.info().unwrap().agents;
     let goodputs: Vec<f64> = agents.iter().map(|agent| agent.goodput).collect();
@@ -37,7 +37,7 @@ fn an_agent_is_terminated_when_its_transfer_completes_and_others_continue() {
     let mut ends = Vec::new();
     while player.environment.is_running() {
         let first = player.terminated[0];
-        // The first agent's actions no longer matter.
+        // The actions of the first agent are now ignored.
         player
             .step(&[if first { f32::NAN } else { 0.0 }, 0.0])
             .unwrap();
@@ -47,7 +47,7 @@ fn an_agent_is_terminated_when_its_transfer_completes_and_others_continue() {
         ends.push(player.terminated.clone());
     }
     let at = |agent: usize| ends.iter().position(|end| end[agent]).unwrap();
-    // 100 kB and 1 MB at 4 Mbit/s take 0.2 s and 2 s: 5 and 41 steps, including the propagation delay.
+    // At 4 Mbit/s, 100 kB and 1 MB take 0.2 s and 2 s. Including the propagation delay, these are 5 and 41 steps.
     assert_eq!(at(0), 4);
     assert!((39..=42).contains(&at(1)), "{}", at(1));
     assert_eq!(at(1), ends.len() - 1, "and the episode is over");
@@ -94,13 +94,14 @@ fn drawn_values_can_be_fixed_for_an_episode() {
         format!("{RATE}\n[ranges]\n\"path.rate\" = {{ low = \"5Mbit/s\", high = \"15Mbit/s\" }}");
     let blueprint = blueprint(&text, &settings).unwrap();
     let mut player = Player::new(blueprint);
-    // A fixed value may be outside the range, for held-out paths.
+    // A fixed value may be outside the range, for tests on held-out paths.
     let fixed = |rate: &str| [("path.rate".to_owned(), SweepValue::Text(rate.to_owned()))];
     player
         .environment
         .reset(Some(1), &fixed("2Mbit/s"), &mut player.observations)
         .unwrap();
-    // The pace is 16^0.3 = 2.3 Mbit/s. A path of 2 Mbit/s carries 1.93 of it; all paths in the range carry all of it.
+    // The pacing rate is 16^0.3 = 2.3 Mbit/s. A path of 2 Mbit/s carries 1.93 Mbit/s of payload; every path in the
+    // range carries the complete rate.
     let mean = |player: &mut Player| {
         let (mut delivered, mut steps) = (0.0, 0.0);
         player.play(&[-0.4], |player| {

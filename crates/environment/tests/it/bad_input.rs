@@ -1,4 +1,4 @@
-//! Invalid input: every error names the place and what to do instead.
+//! Tests of invalid input: every error names the place and suggests a correction.
 
 use crate::common::{PATH, Player, blueprint, experiment};
 use dupack_environment::{
@@ -6,7 +6,7 @@ use dupack_environment::{
 };
 use miette::Diagnostic;
 
-/// Returns the error's message and help.
+/// Returns the message and the help of the error.
 fn words(error: &EnvironmentError) -> String {
     let help = error.help().map_or(String::new(), |help| help.to_string());
     format!("{error}\n{help}")

@@ -1,4 +1,4 @@
-//! Checks that docs/environments.md describes every feature as the code does.
+//! Tests that docs/environments.md describes every feature in the same way as the code.
 
 use std::path::Path;
 

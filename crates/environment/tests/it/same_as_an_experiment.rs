@@ -1,4 +1,4 @@
-//! A policy that does what a control does produces the same packets as that control in an experiment.
+//! Tests that a policy that acts like a control produces the same packets as this control in an experiment.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn run(text: &str, catalog: &Catalog, seed: u64) -> u64 {
 
 const LOSSES: &str = "seeds = 9";
 
-/// A factor of 1 leaves the window to the underlying control, whatever the length of steps.
+/// With a factor of 1, only the underlying control sets the window, regardless of the length of steps.
 #[test]
 fn a_factor_of_one_equals_the_underlying_control() {
     let catalog = Catalog::builtin();
@@ -80,7 +80,7 @@ fn a_factor_of_one_equals_it_with_other_traffic_and_in_dialects() {
     }
 }
 
-/// A control outside the catalog: a constant window or a constant pace.
+/// Control outside the catalog, with a constant window or a constant pacing rate.
 #[derive(Debug)]
 struct Constant {
     window: f64,
@@ -135,7 +135,8 @@ fn catalog(window: f64, pace: Option<f64>) -> Catalog {
 fn an_agent_with_a_constant_window_equals_a_control_with_a_constant_window() {
     let text = |stack: &str| experiment(stack, 10, LOSSES) + "loss = \"2%\"\n";
     for recovery in ["rack", "sack", "newreno"] {
-        // 64 = 4 · 256^((1/3 + 1) / 2), but 1/3 has no exact floating-point value. Use 4 · 256^0.75.
+        // The action 0.5 gives a window of 4 · 256^0.75 = 256 segments. This action has an exact floating-point value,
+        // unlike 1/3, which would give 64 segments.
         let segments = 4.0 * 256_f64.powf(0.75);
         let expected = run(
             &text(&format!("{recovery}/constant")),
@@ -153,7 +154,7 @@ fn an_agent_with_a_constant_window_equals_a_control_with_a_constant_window() {
 #[test]
 fn an_agent_with_a_constant_pace_equals_a_control_with_a_constant_pace() {
     let text = |stack: &str| experiment(stack, 10, LOSSES) + "loss = \"1%\"\n";
-    // The geometric middle between 4 and 16 Mbit/s.
+    // The constant rate is 8 Mbit/s, the geometric mean of 4 and 16 Mbit/s.
     let catalog = catalog(1e12, Some(1e6));
     let expected = run(&text("rack/constant"), &catalog, 4);
     let settings = r#"
@@ -202,7 +203,7 @@ fn a_drawn_path_equals_the_path_of_a_file() {
     assert_eq!(seen.len(), 5);
 }
 
-/// Splitting a run into steps changes nothing.
+/// The division of a run into steps does not change the run.
 #[test]
 fn the_length_of_steps_does_not_change_a_run() {
     let source = Source::new(

@@ -1,8 +1,8 @@
-//! Compares agents' observations with what the simulator knows.
+//! Tests that compare the observations of agents with the true values in the simulator.
 
 use crate::common::{Player, experiment};
 
-/// Returns the sum and the mean of an observed number over all steps.
+/// Returns the sum and the mean, over all steps, of the observed number at index `place`.
 fn observed(player: &mut Player, action: f32, place: usize) -> (f64, f64) {
     let (mut sum, mut steps) = (0.0, 0.0);
     player.play(&[action], |player| {
@@ -12,7 +12,7 @@ fn observed(player: &mut Player, action: f32, place: usize) -> (f64, f64) {
     (sum, sum / steps)
 }
 
-/// Payload share of a packet: 10 Mbit/s on the wire are 9.653 Mbit/s of payload.
+/// Fraction of payload in a packet: 10 Mbit/s on the link are 9.653 Mbit/s of payload.
 const SHARE: f64 = 1448.0 / 1500.0;
 
 fn rate(low: &str, high: &str, features: &str) -> String {
@@ -36,7 +36,7 @@ fn a_pace_a_little_above_the_link_fills_it() {
     let goodput = info.agents[0].goodput;
     assert!((goodput - 10.0 * SHARE).abs() < 0.1, "{goodput}");
     assert_eq!((info.time, info.steps), (20.0, 200));
-    // The pace exceeds the link's rate by 1/28, which the queue drops.
+    // The pacing rate exceeds the payload rate of the link by 1/28, and the queue drops the excess.
     let packets = info.agents[0].packets as f64;
     let dropped = info.agents[0].queue_drops as f64 / packets;
     assert!((dropped - (1.0 - SHARE)).abs() < 0.006, "{dropped}");
@@ -60,10 +60,11 @@ fn a_pace_of_half_the_link_leaves_the_queue_empty() {
         let [rtt, throughput, queueing] = player.observations[..] else {
             panic!("three numbers");
         };
-        // 20 ms in each direction, 1.2 ms for 1500 bytes, 0.04 ms for an ACK of 52 bytes.
+        // The round-trip time is 20 ms in each direction, plus 1.2 ms for a packet of 1500 bytes and 0.04 ms for an ACK
+        // of 52 bytes.
         assert!((rtt - 0.041_242).abs() < 1e-5, "{rtt}");
         assert!(queueing.abs() < 1e-6, "{queueing}");
-        // One segment more or less within 100 ms.
+        // The tolerance is one segment in 100 ms.
         assert!((throughput - 5.0).abs() < 0.12, "{throughput}");
     });
     assert_eq!(player.environment.info().unwrap().agents[0].queue_drops, 0);
@@ -89,7 +90,7 @@ fn observed_losses_are_true_losses_plus_spurious_retransmissions() {
     assert!(flow.link_losses > 400, "{flow:?}");
     let segments = lost / 8.0 / 1448.0;
     let really = (flow.link_losses + flow.queue_drops + flow.needless_repeats) as f64;
-    // Losses in the last round trip are not repaired yet.
+    // Segments lost in the last round trip are not retransmitted yet.
     assert!((segments - really).abs() < 6.0, "{segments} {flow:?}");
     let goodput = delivered / 60.0 / 1e6;
     assert!((goodput - flow.goodput).abs() < 0.05, "{goodput} {flow:?}");
@@ -97,7 +98,8 @@ fn observed_losses_are_true_losses_plus_spurious_retransmissions() {
 
 #[test]
 fn a_growing_queue_shows_in_the_gradient() {
-    // 15 Mbit/s of payload into 9.65: the queue of 2 s fills, and the delay grows by 0.55 s each second.
+    // The sender sends 15 Mbit/s of payload into a link with 9.65 Mbit/s, so the queue grows during the 2 s, and the
+    // delay grows by 0.55 s per second.
     let text = experiment("rack/reno", 2, "").replace("50pkt", "2000pkt");
     let settings = rate("15Mbit/s", "16Mbit/s", "\"latency_gradient\"");
     let mut player = Player::begun(&text, &settings, 1);
@@ -105,7 +107,7 @@ fn a_growing_queue_shows_in_the_gradient() {
     player.play(&[-1.0], |player| gradients.push(player.observations[0]));
     let late = &gradients[5..];
     let mean = late.iter().sum::<f32>() / late.len() as f32;
-    // By the arrival times of ACKs, the slope is 1 − 9.65/15 = 0.356.
+    // The samples are timed by the arrival of ACKs, so the slope is 1 − 9.65/15 = 0.356.
     assert!((mean - 0.356).abs() < 0.02, "{mean} {gradients:?}");
 }
 
@@ -119,12 +121,12 @@ fn a_large_window_shows_as_queueing() {
     "#;
     let mut player = Player::begun(&text, settings, 1);
     let (_, mean) = observed(&mut player, 1.0, 0);
-    // 70 segments at 1.2 ms each are in flight: 84 ms, apart from the first steps.
+    // Except in the first steps, 70 segments of 1.2 ms each are in flight, so the round-trip time is 84 ms.
     assert!((mean - 0.084).abs() < 0.002, "{mean}");
     assert_eq!(player.observations[1..], [70.0, 70.0]);
 }
 
-/// Rewards are functions of observations.
+/// The reward can be computed from the observation.
 #[test]
 fn rewards_follow_from_observations() {
     let text = experiment("rack/reno", 10, "") + "loss = \"1%\"\n";
@@ -144,7 +146,7 @@ fn rewards_follow_from_observations() {
     });
 }
 
-/// Orca's factor changes the window at the next ACK, and CUBIC continues from there.
+/// Orca's factor changes the window at the next ACK, and the underlying control continues with the new window.
 #[test]
 fn a_factor_multiplies_the_window_once() {
     let text = experiment("sack/reno", 10, "[sender]\ninitial_ssthresh = \"10pkt\"\n");
@@ -160,18 +162,19 @@ fn a_factor_multiplies_the_window_once() {
     let before = player.observations[0];
     player.step(&[1.0]).unwrap();
     let doubled = player.observations[0];
-    // Reno adds a segment per round trip; a step has two or three round trips.
+    // Reno adds one segment per round trip, and a step has two or three round trips.
     assert!((doubled - 2.0 * before).abs() < 4.0, "{before} {doubled}");
     player.step(&[0.0]).unwrap();
     assert!((player.observations[0] - doubled).abs() < 4.0);
     player.step(&[-2.0]).unwrap();
     let quarter = player.observations[0];
-    // The ACKs of the four windows in flight let it grow by four, and one more round trip follows.
+    // The data in flight is four times the new window. Its ACKs increase the window by about four segments, and one
+    // more round trip follows.
     assert!(
         (quarter - doubled / 4.0 - 5.0).abs() < 2.0,
         "{before} {doubled} {quarter}"
     );
-    // Reduced at every ACK, the window falls to its minimum.
+    // If the factor is applied at every ACK, the window falls to its minimum.
     let mut player = Player::begun(&text, &settings.replace("100ms", "ack"), 1);
     for _ in 0..20 {
         player.step(&[-2.0]).unwrap();

@@ -1,4 +1,4 @@
-//! Environments in a vector behave as each does alone, on any number of threads.
+//! Tests that environments in a vector behave like single environments, with any number of threads.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ const SETTINGS: &str = r#"
     "path.loss" = { low = "0%", high = "2%" }
 "#;
 
-/// Short episodes with two agents and another flow.
+/// Returns a blueprint of short episodes with two agents and another flow.
 fn short() -> Arc<Blueprint> {
     let text = experiment("rack/reno", 1, "")
         + "[[flows]]\ncount = 2\n[[flows]]\nstack = \"rack/cubic\"\n";
     blueprint(&text, SETTINGS).unwrap()
 }
 
-/// Returns the agents' actions in a step: different for each agent, equal in each run.
+/// Returns the actions of all agents in a step. They differ between agents, and are the same in every run.
 fn actions(step: usize, count: usize) -> Vec<f32> {
     (0..count)
         .map(|agent| ((step * 31 + agent * 17) % 64) as f32 / 32.0 - 1.0)
@@ -71,7 +71,7 @@ impl Many {
         self.vector.step(actions, &mut outcome)
     }
 
-    /// Returns the outcome of a step, bit for bit.
+    /// Returns the outcome of a step, with numbers as bits.
     fn bits(&self) -> (Vec<u32>, Vec<u64>, Vec<bool>, Vec<bool>) {
         (
             self.observations.iter().map(|x| x.to_bits()).collect(),
@@ -113,7 +113,7 @@ fn the_number_of_threads_makes_no_difference() {
     }
 }
 
-/// Each environment behaves as a single environment does with the same seed and actions.
+/// Each environment behaves like a single environment with the same seed and actions.
 #[test]
 fn each_environment_behaves_as_it_does_alone() {
     let blueprint = short();
@@ -207,7 +207,7 @@ fn the_step_after_the_end_begins_the_next_episode() {
         );
     }
     assert_ne!(many.observations, beginning);
-    // Actions are ignored now, even NaN.
+    // The actions of this step are ignored, even NaN.
     many.step(&[f32::NAN; 4]).unwrap();
     assert_eq!(
         many.observations, beginning,
@@ -241,7 +241,7 @@ fn the_step_that_ends_an_episode_can_begin_the_next() {
     assert_eq!(same.vector.last_observations(), next.observations);
     assert_eq!(same.rewards, next.rewards);
     assert!(next.vector.last_observations().is_empty());
-    // From here on, one environment is a step ahead.
+    // From now on, one of the two vectors is one step ahead.
     next.step(&[0.0; 4]).unwrap();
     same.step(&[0.5; 4]).unwrap();
     next.step(&[0.5; 4]).unwrap();
@@ -287,7 +287,7 @@ fn without_autoreset_a_step_after_the_end_is_an_error() {
     assert_ne!(now.0[..width], before.0[..width]);
 }
 
-/// One invalid action anywhere prevents the step of all environments.
+/// A single invalid action prevents the step in all environments.
 #[test]
 fn an_invalid_action_changes_nothing() {
     let blueprint = short();

@@ -1,16 +1,16 @@
-//! Accurate ECN on a connection (RFC 9768): the negotiation, and the feedback in segments that the sender and the
+//! Accurate ECN on a connection (RFC 9768): the negotiation, and the feedback in headers that the sender and the
 //! receiver do not handle themselves.
 //!
 //! ```text
 //! SYN                  AE CWR ECE: 111 offers Accurate ECN, 011 classic ECN, 000 none
-//! SYN with ACK         ECN field of the SYN (010, 011, 100, 110); 001 classic ECN; 000, 111 none
-//! ACK of that          ECN field of the SYN with ACK, in the same code
-//! everything else      the ACE field: number of packets that arrived marked
+//! SYN-ACK              ECN field of the SYN (010, 011, 100, 110); 001 classic ECN; 000, 111 none
+//! ACK of the SYN-ACK   ECN field of the SYN-ACK, in the same code
+//! other segments       the ACE field: number of marked packets that arrived
 //! ```
 //!
-//! SYNs leave without ECN-capable transport. If the peer reports that one arrived with another field, the path has
-//! changed it: then this end sends nothing ECN-capable, but still responds to marks that are reported (§3.2.2.3). A
-//! mark on a SYN itself does not make the sender start more slowly, because no queue can have set it.
+//! SYNs are sent as not ECN-capable. If the peer reports that a SYN arrived with a different ECN field, the path has
+//! changed the field: then this end sends no ECN-capable packets, but still responds to reported marks (§3.2.2.3). A
+//! mark on a SYN does not reduce the initial window, because no queue can have set the mark.
 
 use alloc::boxed::Box;
 
@@ -25,27 +25,28 @@ use super::engine::Engine;
 use super::header::{Flags, Segment};
 use super::{Config, Connection, EcnOffer, Role, State};
 
-/// Bytes for options in a header (RFC 9293 §3.1).
+/// Maximum number of bytes for options in a header (RFC 9293 §3.1).
 const OPTION_ROOM: usize = 40;
 
-/// Bytes of an option with all counters.
+/// Bytes of an AccECN option with all counters, including padding.
 const FULL_OPTION_BYTES: u32 = 12;
 
-/// SACK blocks for which an AccECN option makes room (§3.2.3.3).
+/// Number of SACK blocks that an AccECN option does not displace (§3.2.3.3).
 const BLOCKS_KEPT: usize = 2;
 
 /// ECN state of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnHandshake {
-    /// Offer of this end's SYNs.
+    /// ECN that this end's SYNs offer.
     pub(super) offered: Ecn,
-    /// ECN field with which the peer's last SYN, or SYN with ACK, arrived.
+    /// ECN field with which the peer's last SYN or SYN-ACK arrived.
     pub(super) came_with: Codepoint,
-    /// A server has received or sent a SYN without ECN flags: it sends nothing ECN-capable (§3.1.5).
+    /// `true` if this end, as a server, has received or sent a SYN without ECN flags: it then sends no ECN-capable
+    /// packets (§3.1.5).
     pub(super) bare: bool,
-    /// SYNs with ACK that this end has retransmitted after a timeout.
+    /// Number of SYN or SYN-ACK retransmissions after a timeout.
     pub(super) expiries: u32,
-    /// This end has sent a SYN with ACK.
+    /// `true` if this end has sent a SYN-ACK.
     answered: bool,
 }
 
@@ -62,7 +63,7 @@ impl Default for EcnHandshake {
 }
 
 impl EcnOffer {
-    /// ECN that this end agrees to if the peer offers it.
+    /// Returns the ECN that this end accepts if the peer offers it.
     const fn accepts(self) -> Ecn {
         match self {
             Self::Off => Ecn::Absent,
@@ -73,7 +74,7 @@ impl EcnOffer {
         }
     }
 
-    /// ECN that this end offers.
+    /// Returns the ECN that this end offers.
     const fn offers(self) -> Ecn {
         match self {
             Self::Off | Self::Accepted | Self::AccurateAccepted => Ecn::Absent,
@@ -85,12 +86,13 @@ impl EcnOffer {
 
 /// Flags of a SYN that offers classic ECN.
 const CLASSIC: u8 = 0b011;
-/// Flags of a SYN that offers Accurate ECN. All other flags except those of classic ECN offer it, too (§3.1.3).
+/// Flags of a SYN that offers Accurate ECN. All other non-zero flags except `CLASSIC` also count as this offer
+/// (§3.1.3).
 const ACCURATE: u8 = 0b111;
 
 impl Connection {
-    /// Returns the offer of the SYN that leaves now. The first SYN has one, and the second if it offers Accurate ECN
-    /// (§3.1.4.1). Later ones have none, because a middlebox may drop such SYNs.
+    /// Returns the ECN that the next SYN offers. The first SYN has an offer, and the second SYN has one if the offer is
+    /// Accurate ECN (§3.1.4.1). Later SYNs have no offer, because a middlebox may drop SYNs with ECN flags.
     fn offers_now(&self) -> Ecn {
         let offers = self.config.offer.ecn.offers();
         let most = match offers {
@@ -109,8 +111,8 @@ impl Connection {
         let offers = self.offers_now();
         let handshake = &mut self.opening.ecn;
         match offers {
-            // A SYN with ACK may answer any of the SYNs (§3.1.4.1); with classic ECN it answers the last one (RFC 3168
-            // §6.1.1.1).
+            // A SYN-ACK may acknowledge any of the SYNs (§3.1.4.1). With classic ECN, it acknowledges the last SYN (RFC
+            // 3168 §6.1.1.1).
             Ecn::Absent if handshake.offered == Ecn::Accurate => {}
             offers => handshake.offered = offers,
         }
@@ -121,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Returns the ECN flags and the option of a SYN with ACK, for the ECN that was `agreed` on (§3.2.3.2.2).
+    /// Returns the ECN flags and the option of a SYN-ACK, for the ECN that was `agreed` on (§3.2.3.2.2).
     pub(super) fn ecn_of_syn_ack(&mut self, agreed: Ecn) -> (Flags, Option<EcnCounters>) {
         let handshake = &mut self.opening.ecn;
         // In a simultaneous open, the previous SYN had no ACK.
@@ -141,22 +143,22 @@ impl Connection {
         }
     }
 
-    /// Returns the ECN that both ends agree on, given the peer's SYN, or SYN with ACK (§3.1.1, Table 2; RFC 3168
-    /// §6.1.1).
+    /// Returns the ECN that both ends agree on, given the peer's SYN or SYN-ACK (§3.1.1, Table 2; RFC 3168 §6.1.1).
     pub(super) fn agreed_ecn(&self, syn: &Segment) -> Ecn {
         let ace = syn.flags.ace();
         let offered = self.opening.ecn.offered;
         match (self.state, syn.ack) {
             (State::Listen, _) => accepted(self.config.offer.ecn.accepts(), ace),
-            // Half of a simultaneous open: same as in LISTEN (§3.1.2). RFC 3168 does not describe it.
+            // In a simultaneous open, the same rules apply as in LISTEN (§3.1.2). RFC 3168 does not describe this case.
             (_, None) if offered == Ecn::Accurate => accepted(Ecn::Accurate, ace),
             (_, None) => Ecn::Absent,
             (_, Some(_)) => answered(offered, ace),
         }
     }
 
-    /// Notes that the peer's SYN arrived again before this end's answer did. Returns whether it contradicts the former
-    /// one: then neither end could know what the other believes to be agreed on (§3.1.5).
+    /// Processes a retransmitted SYN of the peer, which arrived because the peer did not receive the SYN-ACK. Returns
+    /// `Contradiction::Yes` if its offer contradicts that of the earlier SYN: then the two ends may have different
+    /// views of the agreement (§3.1.5).
     pub(super) fn takes_another_syn(&mut self, syn: &Segment) -> Contradiction {
         let accurate = self.config.offer.ecn.accepts() == Ecn::Accurate;
         let Some(peer) = &mut self.peer else {
@@ -169,7 +171,7 @@ impl Connection {
             Ecn::Classic if accurate && accepted(Ecn::Accurate, ace) == Ecn::Accurate => {
                 return Contradiction::Yes;
             }
-            // The peer now does without ECN (RFC 3168 §6.1.1.1).
+            // The peer no longer offers ECN (RFC 3168 §6.1.1.1).
             Ecn::Classic if accepted(Ecn::Classic, ace) == Ecn::Absent => {
                 peer.negotiated.ecn = Ecn::Absent;
             }
@@ -183,7 +185,8 @@ impl Connection {
         Contradiction::No
     }
 
-    /// Returns the bytes to reserve for the option in every segment, given the peer's `answer`.
+    /// Returns the number of bytes to reserve for the AccECN option in every segment, given the peer's `answer` in the
+    /// handshake.
     pub(super) fn option_bytes(&self, agreed: Ecn, answer: &Segment) -> u32 {
         let wanted = self.config.accurate_option == AccurateOption::Always;
         let seen = answer.options.accurate_ecn.is_some();
@@ -193,7 +196,7 @@ impl Connection {
         }
     }
 
-    /// Starts Accurate ECN after the handshake, which ended with `answer`.
+    /// Starts Accurate ECN at the end of the handshake. `answer` is the segment that completed it.
     pub(super) fn begin_accurate_ecn(&self, engine: &mut Engine, answer: &Segment) {
         let handshake = &self.opening.ecn;
         let mut feedback = Feedback::new(&self.config, self.role);
@@ -201,7 +204,7 @@ impl Connection {
         feedback.reserved = self.option_bytes(Ecn::Accurate, answer);
         match self.role {
             Role::Active => {
-                // ECN field with which this end's SYN arrived.
+                // The ACE field reports the ECN field with which this end's SYN arrived.
                 let ace = answer.flags.ace();
                 if reflected(ace).is_some_and(|field| field != Codepoint::NotEct) {
                     engine.sender.forgo_ecn();
@@ -228,39 +231,39 @@ impl Connection {
     }
 }
 
-/// Agreement of a SYN with the one before.
+/// `Yes` if a SYN contradicts the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contradiction {
     No,
     Yes,
 }
 
-/// Returns the ECN that an end agrees to if it `accepts` this much and a SYN has these flags.
+/// Returns the ECN to which an end agrees if it accepts at most `accepts` and the peer's SYN has these flags.
 const fn accepted(accepts: Ecn, ace: u8) -> Ecn {
     match (accepts, ace) {
         (Ecn::Absent, _) | (_, 0) => Ecn::Absent,
         (Ecn::Accurate, CLASSIC) => Ecn::Classic,
         (Ecn::Accurate, _) => Ecn::Accurate,
-        // RFC 3168 does not know AE.
+        // RFC 3168 does not define AE, so this flag is ignored.
         (Ecn::Classic, _) if ace & CLASSIC == CLASSIC => Ecn::Classic,
         (Ecn::Classic, _) => Ecn::Absent,
     }
 }
 
-/// Returns the ECN that a SYN with ACK with these flags agrees to, after an offer of `offered`.
+/// Returns the ECN to which a SYN-ACK with these flags agrees, after an offer of `offered`.
 const fn answered(offered: Ecn, ace: u8) -> Ecn {
     match (offered, ace) {
-        // A peer that reflects all flags does not understand them.
+        // A peer that reflects all flags does not support them.
         (Ecn::Accurate, 0b000 | 0b111) => Ecn::Absent,
         (Ecn::Accurate, 0b001) => Ecn::Classic,
-        // 101 is reserved, and means agreement (§3.1.3).
+        // The value 101 is reserved, and counts as agreement (§3.1.3).
         (Ecn::Accurate, _) => Ecn::Accurate,
         (Ecn::Classic, _) if ace & CLASSIC == 0b001 => Ecn::Classic,
         (Ecn::Classic | Ecn::Absent, _) => Ecn::Absent,
     }
 }
 
-/// Takes in, at a server, the ECN field with which its SYN with ACK arrived (§3.2.2.1, Table 4).
+/// Processes the client's report of the ECN field with which the server's SYN-ACK arrived (§3.2.2.1, Table 4).
 fn heed_reflection(engine: &mut Engine, ack: &Segment) {
     let ace = ack.flags.ace();
     if ace == 0 {
@@ -279,35 +282,35 @@ fn heed_reflection(engine: &mut Engine, ack: &Segment) {
     }
 }
 
-/// Accurate ECN state of an established connection, beside the counts of the sender and the receiver.
+/// Accurate ECN state of an established connection, in addition to the counters of the sender and the receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Feedback {
     role: Role,
-    /// Longest segment that the peer may send.
+    /// Maximum segment that the peer may send, in bytes.
     mss: u16,
     /// Bytes reserved for the option in every segment.
     reserved: u32,
     ect: EctUse,
     option: AccurateOption,
-    /// ECN field of the SYN with ACK, which the next ACK without data reports.
+    /// ECN field of the SYN-ACK, which the next ACK without data reports.
     reflects: Option<Codepoint>,
-    /// The first data segment carries an option, if there is room (§3.2.3.2.1).
+    /// `true` until the first data segment is sent: it carries an option if the option fits (§3.2.3.2.1).
     first_data: bool,
-    /// The ACE field of the current segment is not a count.
+    /// `true` if the ACE field of the current segment is not a count.
     passes_over: bool,
     peers_option: PeersOption,
-    /// Sequence number of the last segment, if all its data had been acknowledged before.
+    /// Sequence number of the last segment, if all of its data had been received before.
     repeated: Option<SeqNumber>,
 }
 
-/// Options received from the peer.
+/// AccECN options received from the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PeersOption {
-    /// None so far.
+    /// No option so far.
     Unseen,
-    /// At least one.
+    /// At least one option.
     Seen,
-    /// The first had zeros where none can be (§3.2.3.2.4): options are ignored.
+    /// A counter of the first option was an impossible zero (§3.2.3.2.4), so options are ignored.
     Zeroed,
 }
 
@@ -327,7 +330,7 @@ impl Feedback {
         }
     }
 
-    /// Notes the first option of the peer.
+    /// Records the first option of the peer.
     fn note_option(&mut self, segment: &Segment) {
         if let (PeersOption::Unseen, Some(option)) =
             (self.peers_option, segment.options.accurate_ecn)
@@ -339,8 +342,8 @@ impl Feedback {
         }
     }
 
-    /// Notes that acknowledged data arrived again. If the same data does so once more, ACKs with options seem to be
-    /// lost, and later ones have no option (§3.2.3.2.2).
+    /// Records a segment of old data. If the same data arrives twice in a row, ACKs with options are assumed to be
+    /// lost, and later ACKs have no option (§3.2.3.2.2).
     fn note_repetition(&mut self, again: Option<SeqNumber>) {
         if again.is_some() && self.repeated == again {
             self.option = AccurateOption::Off;
@@ -348,7 +351,7 @@ impl Feedback {
         self.repeated = again;
     }
 
-    /// Repeats the answer to a SYN with ACK that arrived again (§3.2.2.1).
+    /// Repeats the report of the SYN-ACK's ECN field after a retransmitted SYN-ACK (§3.2.2.1).
     fn reflect_again(&mut self, counts: Option<&mut MarkCounts>, field: Codepoint) {
         self.reflects = Some(field);
         if let Some(counts) = counts
@@ -364,7 +367,7 @@ impl Feedback {
         match self.option {
             AccurateOption::Off => None,
             AccurateOption::Changed => Some(Wanted::Changed),
-            // Linux sends no option before it has received one.
+            // Linux does not send an option before it has received one.
             AccurateOption::Always => {
                 (self.peers_option != PeersOption::Unseen).then_some(Wanted::All)
             }
@@ -378,7 +381,7 @@ impl Engine {
     pub(super) fn count_marks(&mut self, segment: &Segment) {
         let longest = self.feedback.as_ref().map_or(0, |feedback| feedback.mss);
         let packets = match segment.len > u32::from(longest) {
-            // Receive coalescing has joined several packets of the path.
+            // Receive offload has merged several packets.
             true => segment.len.div_ceil(self.negotiated.peer_smss.max(1)),
             false => 1,
         };
@@ -389,7 +392,8 @@ impl Engine {
         }
     }
 
-    /// Notes a SYN in an established connection: it may be the SYN with ACK that opened it.
+    /// Processes a SYN on an established connection: it may be a retransmission of the SYN-ACK that opened the
+    /// connection.
     pub(super) fn note_syn_again(&mut self, segment: &Segment) {
         let is_again =
             segment.seq.at(1) == self.receiver.config().irs && segment.ack == Some(self.first());
@@ -401,8 +405,8 @@ impl Engine {
         }
     }
 
-    /// Returns the marks that a segment with an ACK reports to the sender. `newest` is `true` if its timestamp is later
-    /// than all before it.
+    /// Returns the report of marks in a segment with an ACK. `newest` is `true` if the segment's timestamp is later
+    /// than all timestamps before it.
     #[inline(never)]
     pub(super) fn count_told(&mut self, segment: &Segment, newest: bool) -> EcnEcho {
         let Some(feedback) = &mut self.feedback else {
@@ -424,7 +428,8 @@ impl Engine {
         }
     }
 
-    /// Adds the feedback beside the ACE field to a segment without data.
+    /// Adds the feedback to a segment without data: an AccECN option, and the reflection of the SYN-ACK in the ACE
+    /// field.
     #[inline(never)]
     pub(super) fn finish_accurate_ack(&mut self, segment: &mut Segment) {
         let Some(feedback) = &mut self.feedback else {
@@ -438,7 +443,7 @@ impl Engine {
                 .without(Flags::of_ace(ACE_MASK))
                 .with(Flags::of_ace(reflection(field)));
             if feedback.option == AccurateOption::Changed {
-                // The client's first ACK tests whether options pass the path (§3.2.3.2.1).
+                // The client's first ACK carries an option, to test that the path transports options (§3.2.3.2.1).
                 segment.options.accurate_ecn = Some(MarkCounts::beginning());
             }
         }
@@ -457,14 +462,14 @@ impl Engine {
         }
     }
 
-    /// Adds the feedback to a segment with data and `room` bytes left. A retransmission has no option before any data
-    /// was acknowledged, because the path may have dropped the segment for its option (§3.2.3.2.2).
+    /// Adds the feedback to a segment with data, in which `room` bytes are free. Before any data is acknowledged, a
+    /// retransmission has no option, because the path may have dropped the segment for its option (§3.2.3.2.2).
     #[inline(never)]
     pub(super) fn finish_accurate_data(&mut self, segment: &mut Segment, room: u32, again: bool) {
         let Some(feedback) = &mut self.feedback else {
             return;
         };
-        // From the handshake's ACK on, the ACE field is a count.
+        // In data segments, the ACE field is always a count.
         feedback.reflects = None;
         if feedback.ect == EctUse::Everything && self.sender.is_ecn_capable() {
             segment.ecn = Codepoint::Ect0;
@@ -489,7 +494,7 @@ impl Engine {
     }
 }
 
-/// Returns the flags of `ack` that report marks.
+/// Returns the flags that report the marks in `ack`.
 pub(super) const fn echo_flags(ack: &Ack) -> Flags {
     match ack.ecn {
         EcnEcho::Silent => Flags::NONE,
@@ -498,7 +503,7 @@ pub(super) const fn echo_flags(ack: &Ack) -> Flags {
     }
 }
 
-/// Bytes for options other than timestamps.
+/// Returns the number of header bytes for options other than timestamps.
 const fn option_room(stamps: bool) -> usize {
     match stamps {
         true => OPTION_ROOM - super::config::TIMESTAMP_OPTION_BYTES as usize,
@@ -506,12 +511,12 @@ const fn option_room(stamps: bool) -> usize {
     }
 }
 
-/// Bytes of an AccECN option with this many counters, padding included.
+/// Returns the size in bytes of an AccECN option with this number of counters, including padding.
 const fn option_bytes(counters: usize) -> usize {
     (2 + 3 * counters).next_multiple_of(4)
 }
 
-/// Bytes of a SACK option with this many blocks, padding included (RFC 2018 §3).
+/// Returns the size in bytes of a SACK option with this number of blocks, including padding (RFC 2018 §3).
 const fn sack_bytes(blocks: usize) -> usize {
     match blocks {
         0 => 0,
@@ -519,8 +524,8 @@ const fn sack_bytes(blocks: usize) -> usize {
     }
 }
 
-/// Returns the option that fits into `room` bytes beside `blocks` SACK blocks, and the number of blocks that stay.
-/// Blocks give way to changed counters, except for two (§3.2.3.3; Linux, `tcp_options_fit_accecn`).
+/// Returns the option that fits into `room` bytes next to `blocks` SACK blocks, and the number of blocks to keep.
+/// Changed counters displace SACK blocks, except for two blocks (§3.2.3.3; Linux, `tcp_options_fit_accecn`).
 fn fit(
     wanted: Wanted,
     counts: &mut MarkCounts,

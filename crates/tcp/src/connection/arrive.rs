@@ -1,8 +1,8 @@
 //! Segments that arrive on an established connection (RFC 9293 §3.10.7.4).
 //!
-//! RST and SYN come first, whatever their sequence numbers (RFC 5961 §3 and §4); then timestamps and the sequence
-//! number (RFC 7323 §5.3, R1 and R2); ACK, TS.Recent (R3), data and FIN follow for acceptable segments only. Segments
-//! that may be forged are answered as RFC 5961 says.
+//! RST and SYN are processed first, regardless of their sequence numbers (RFC 5961 §3 and §4), then timestamps and the
+//! sequence number (RFC 7323 §5.3, R1 and R2). For acceptable segments only, ACK, TS.Recent (R3), data and FIN follow.
+//! The responses to segments that may be forged are those of RFC 5961.
 
 use crate::options::Ecn;
 use crate::segment::{Ack, Bit, DataSegment, EcnEcho};
@@ -20,14 +20,14 @@ use super::{Connection, Due, LastDuplicate, Reason, State, UnsentAck, Unstamped}
 enum Standing {
     /// The segment is processed.
     Acceptable,
-    /// All of the segment was received before, or it is empty and below the window, as probes are. It is answered and
-    /// dropped, together with its ACK field.
+    /// The segment was completely received before, or it is empty and below the window, as probes are. An ACK is sent
+    /// in response, and the segment is dropped without processing its ACK field.
     Old,
-    /// No part of the segment is, or ever was, in the window.
+    /// No part of the segment is or ever was in the window.
     Outside,
 }
 
-/// Result of a segment's ACK field.
+/// Result of processing a segment's ACK field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AckCheck {
     /// The ACK was processed.
@@ -36,12 +36,12 @@ enum AckCheck {
     Missing,
     /// The ACK is far below SND.UNA (RFC 5961 §5).
     Ancient,
-    /// The ACK is for data that was never sent.
+    /// The ACK acknowledges data that was never sent.
     Unsent,
 }
 
 impl Connection {
-    /// Takes in a segment in a synchronized state.
+    /// Processes a segment in a synchronized state.
     pub(super) fn arrive(&mut self, now: Instant, segment: &Segment) -> Option<Store> {
         let engine = self.engine.as_mut()?;
         if segment.is(Flags::RST) {
@@ -49,13 +49,13 @@ impl Connection {
             return None;
         }
         if segment.is(Flags::SYN) {
-            // With any sequence number (RFC 5961 §4).
+            // A challenge ACK is sent for a SYN with any sequence number (RFC 5961 §4).
             engine.note_syn_again(segment);
             self.challenge(now);
             return None;
         }
         if let Some(clock) = &self.clock {
-            // No timestamps, although both ends agreed on them (RFC 7323 §3.2).
+            // Timestamps must not be missing if both ends agreed on them (RFC 7323 §3.2).
             let missing = segment.options.timestamps.is_none();
             if missing && self.config.unstamped == Unstamped::Dropped {
                 return None;
@@ -116,8 +116,8 @@ impl Connection {
         None
     }
 
-    /// Takes in a RST. Only one with exactly the expected number ends the connection (RFC 5961 §3); in TIME-WAIT none
-    /// does (RFC 1337).
+    /// Processes a RST. It ends the connection only if it has exactly the expected sequence number (RFC 5961 §3). In
+    /// TIME-WAIT, a RST is ignored (RFC 1337).
     fn arrive_reset(&mut self, now: Instant, segment: &Segment) {
         let Some(engine) = &self.engine else { return };
         if self.state == State::TimeWait {
@@ -130,7 +130,7 @@ impl Connection {
         }
     }
 
-    /// Answers with an ACK, within the bound for such answers.
+    /// Sends an ACK, within the rate limit for challenge ACKs.
     fn challenge(&mut self, now: Instant) {
         if let Some(engine) = &mut self.engine
             && self.limiter.admits(now)
@@ -139,8 +139,8 @@ impl Connection {
         }
     }
 
-    /// Answers a segment that is not processed. A segment with data is always answered, because one ACK per segment
-    /// cannot become a storm; a segment without data is answered within the bound.
+    /// Sends an ACK for a segment that is not processed. For a segment with data, the ACK is always sent, because one
+    /// ACK per data segment cannot cause an endless exchange. For a segment without data, the rate limit applies.
     fn challenge_or_acknowledge(&mut self, now: Instant, segment: &Segment) {
         match &mut self.engine {
             Some(engine) if segment.sequence_len() > 0 => engine.ack = Due::Yes,
@@ -165,7 +165,7 @@ impl Connection {
             return AckCheck::Taken;
         };
         let window = engine.window_in(segment, offset);
-        // An ACK beside data that reports nothing new is not a duplicate (RFC 5681 §2).
+        // An ACK in a data segment that reports nothing new is not a duplicate ACK (RFC 5681 §2).
         let silent = ahead <= 0
             && segment.sequence_len() > 0
             && !engine.tells_of_marks(segment, self.clock.as_ref())
@@ -194,7 +194,7 @@ impl Connection {
         AckCheck::Taken
     }
 
-    /// Notes a sign of life from the peer, and its clock.
+    /// Records that the peer sent a segment, and the timestamp of the segment.
     pub(super) fn note_heard(&mut self, now: Instant, segment: &Segment) {
         let Some(engine) = &mut self.engine else {
             return;
@@ -226,7 +226,7 @@ impl Connection {
         }
     }
 
-    /// Takes in data and FIN.
+    /// Processes data and FIN.
     fn take_data(&mut self, now: Instant, segment: &Segment) -> Option<Store> {
         let engine = self.engine.as_mut()?;
         let next = engine.receiver.in_order_bytes();
@@ -244,7 +244,8 @@ impl Connection {
             let cwr = Bit::when(segment.is(Flags::CWR));
             engine.receiver.note_ecn(&data(segment), segment.ecn, cwr);
         }
-        // The ACK of the peer's FIN may wait for the application's own FIN, as long as this end may still send.
+        // The ACK of the peer's FIN may be delayed until the application closes, as long as this end may still send
+        // data.
         let waits = fin.is_some()
             && engine.distance(segment) <= 0
             && self.state == State::Established
@@ -284,7 +285,7 @@ impl Connection {
             return;
         }
         match self.state {
-            // The FIN again: its ACK was lost (RFC 9293 §3.10.7.4, eighth).
+            // The FIN was retransmitted because its ACK was lost (RFC 9293 §3.10.7.4, eighth).
             State::TimeWait if segment.is(Flags::FIN) => self.restart_time_wait(now),
             State::Established | State::FinWait1 | State::FinWait2 => {
                 self.pending.finished = engine.peer_fin;
@@ -296,7 +297,7 @@ impl Connection {
 }
 
 impl Engine {
-    /// Returns `true` if the segment reports marks. Otherwise a segment that acknowledges nothing new need not be
+    /// Returns `true` if the segment may report marks. Otherwise, a segment that acknowledges nothing new need not be
     /// passed to the sender.
     fn tells_of_marks(&self, segment: &Segment, clock: Option<&Clock>) -> bool {
         match self.negotiated.ecn {
@@ -306,7 +307,7 @@ impl Engine {
         }
     }
 
-    /// Returns the marks that the segment reports to the sender.
+    /// Returns the segment's report of marks.
     fn echo(&mut self, segment: &Segment, clock: Option<&Clock>) -> EcnEcho {
         match self.negotiated.ecn {
             Ecn::Classic if segment.is(Flags::ECE) && !segment.is(Flags::SYN) => EcnEcho::Marked,
@@ -315,12 +316,12 @@ impl Engine {
         }
     }
 
-    /// Returns the distance from RCV.NXT to the start of `segment`; negative if it starts below.
+    /// Returns the distance from RCV.NXT to the start of `segment`; negative if the segment starts below RCV.NXT.
     pub(super) fn distance(&self, segment: &Segment) -> i64 {
         i64::from(segment.seq.0.wrapping_sub(self.expected().0) as i32)
     }
 
-    /// Bytes of the advertised window from RCV.NXT on.
+    /// Returns the size of the advertised window from RCV.NXT on, in bytes.
     fn window(&self) -> i64 {
         (self.receiver.advertised_edge() - self.receiver.in_order_bytes()) as i64
     }
@@ -330,21 +331,21 @@ impl Engine {
         (0..self.window()).contains(&self.distance(segment))
     }
 
-    /// Returns `true` if all of the segment was received before.
+    /// Returns `true` if the segment was completely received before.
     pub(super) fn is_old(&self, segment: &Segment) -> bool {
         self.distance(segment) + i64::from(segment.sequence_len()) <= 0
     }
 
-    /// Returns the position of a segment relative to the window (RFC 9293 §3.10.7.4, first), with a slightly larger
-    /// window, as in Linux (`tcp_sequence`) and as Appendix A.2 suggests:
-    /// - Below, it need not reach RCV.NXT, only the number that was last acknowledged. So the last
-    ///   segment counts when it is retransmitted because its ACK was lost (a FIN whose sender may
-    ///   have received ours by now), and so does an ACK that data has overtaken while its ACK is
-    ///   delayed. A segment that ends further below is dropped, be it a retransmission or a probe
-    ///   one below RCV.NXT: the peer's next segment repeats all its information.
-    /// - Above, it may start where the window ends. With a window of zero that is RCV.NXT (the ACK
-    ///   counts, the data is cut off). Otherwise these are the ACKs of a peer that has its whole
-    ///   window in flight, with the beginning lost.
+    /// Returns the position of a segment relative to the window (RFC 9293 §3.10.7.4, first). The range of acceptable
+    /// segments is slightly larger than the window, as in Linux (`tcp_sequence`) and as Appendix A.2 suggests:
+    /// - Below the window, the segment must reach the number that was last acknowledged, not RCV.NXT. So the
+    ///   last segment is accepted when it is retransmitted because its ACK was lost (it may be a FIN whose
+    ///   sender has received our FIN), and so is a segment without data that arrives after later data while
+    ///   the ACK of that data is delayed. A segment that ends further below is dropped, even if it is a
+    ///   retransmission or a probe one below RCV.NXT: the peer's next segment repeats all its information.
+    /// - Above, the segment may start at the end of the window. With a window of zero, this is RCV.NXT (the
+    ///   ACK is processed, the data is discarded). Otherwise, such segments are ACKs of a peer that has a full
+    ///   window in flight and whose first segment was lost.
     fn standing(&self, segment: &Segment) -> Standing {
         let receiver = &self.receiver;
         let begin = self.distance(segment);
@@ -360,15 +361,15 @@ impl Engine {
         }
     }
 
-    /// Notes duplicate data, for the ACK that answers it (RFC 2883 §4).
+    /// Records duplicate data, so that the next ACK reports it (RFC 2883 §4).
     fn report_duplicate(&mut self, now: Instant, segment: &Segment) {
         if segment.sequence_len() > 0 {
             let _ = self.receiver.handle_data(now, &data(segment));
         }
     }
 
-    /// Returns the peer's window in bytes, counted from `ack`: that of the segment if it is newer (RFC 9293 §3.10.7.4:
-    /// SND.WL1 and SND.WL2), else the known one.
+    /// Returns the peer's window in bytes, counted from `ack`: the window in the segment if the segment is newer (RFC
+    /// 9293 §3.10.7.4: SND.WL1 and SND.WL2), otherwise the known window.
     fn window_in(&mut self, segment: &Segment, ack: u64) -> u32 {
         let next = self.receiver.in_order_bytes();
         let seq = next.saturating_add_signed(self.distance(segment));
@@ -383,7 +384,7 @@ impl Engine {
         u32::try_from(known).unwrap_or(u32::MAX)
     }
 
-    /// Position of the segment's FIN in the peer's stream, if it has one.
+    /// Returns the offset of the segment's FIN in the peer's stream, if the segment has a FIN.
     fn fin_in(&self, segment: &Segment, next: u64) -> Option<u64> {
         if !segment.is(Flags::FIN) {
             return None;
@@ -392,8 +393,9 @@ impl Engine {
         start.checked_add(u64::from(segment.len))
     }
 
-    /// Returns `true` if the segment ends the stream at another position than an earlier one, or continues after its
-    /// end. The peer is broken, or the segment forged: no part of it is processed.
+    /// Returns `true` if the segment contradicts the end of the stream: its FIN is at a different offset than an
+    /// earlier FIN or before received data, or it has data after the end. Either the peer is faulty or the segment is
+    /// forged, so no part of the segment is processed.
     fn contradicts_fin(&self, segment: &Segment, fin: Option<u64>) -> bool {
         let next = self.receiver.in_order_bytes();
         let end = next.saturating_add_signed(self.distance(segment) + i64::from(segment.len));
@@ -405,7 +407,7 @@ impl Engine {
         }
     }
 
-    /// Returns `true` if the segment would leave one gap more than this end remembers.
+    /// Returns `true` if the segment would leave more gaps than this end stores.
     fn leaves_too_many_gaps(&self, segment: &Segment) -> bool {
         self.distance(segment) > 0 && self.is_fragmented()
     }
@@ -419,20 +421,20 @@ impl Engine {
         let until = end.min(self.receiver.advertised_edge());
         (from < until).then(|| Store {
             offset: from,
-            // Both are bounded by the segment's length.
+            // Both values are at most the segment's length.
             skip: (from - start) as u32,
             len: (until - from) as u32,
         })
     }
 }
 
-/// Returns `true` if the segment's timestamp is later than all before it.
+/// Returns `true` if the segment's timestamp is later than all timestamps before it.
 fn is_newest(segment: &Segment, clock: Option<&Clock>) -> bool {
     let stamps = segment.options.timestamps.zip(clock);
     stamps.is_some_and(|(stamps, clock)| clock.ahead(stamps.value) > 0)
 }
 
-/// Returns the segment for the receiver, without timestamps, which the connection handles.
+/// Returns the segment for the receiver. It has no timestamps, because the connection handles them.
 fn data(segment: &Segment) -> DataSegment {
     DataSegment {
         seq: segment.seq,

@@ -1,25 +1,25 @@
-//! Bound on a connection's answers to segments that may be forged.
+//! Rate limit for a connection's responses to segments that may be forged (challenge ACKs).
 //!
-//! RFC 5961 has a connection answer a suspect segment with an ACK. If the true peer sent the segment, it learns the
-//! connection's sequence numbers from it. §7 bounds these answers. One bound for the whole host would tell strangers
-//! about other connections (CVE-2016-5696), and a known bound can be used up on purpose and counted. So each connection
-//! has its own bound; its size and the phase of its period follow from the connection's secret. The same bound holds
-//! for other answers to segments without data, so that two ends that disagree on sequence numbers do not answer each
-//! other forever.
+//! RFC 5961 requires an ACK in response to a suspicious segment. If the true peer sent the segment, it learns the
+//! connection's sequence numbers from this ACK. §7 limits the rate of these ACKs. A common limit for the whole host
+//! would reveal information about other connections (CVE-2016-5696), because an attacker can exhaust a known limit and
+//! count the responses. Therefore, each connection has its own limit; the number of ACKs and the phase of the period
+//! follow from the connection's secret. The same limit applies to other responses to segments without data, so that two
+//! ends that disagree on sequence numbers do not exchange ACKs forever.
 
 use crate::time::{Duration, Instant};
 
-/// Length of the period in which answers are counted. RFC 5961 §7 suggests 5 s; it is shorter here, because a true peer
-/// that is out of step waits for it.
+/// Length of the period in which responses are counted. RFC 5961 §7 suggests 5 s. It is shorter here, because a true
+/// peer that is out of sync may have to wait for the next period.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Minimum number of answers in a period. RFC 5961 §7 suggests 10 in 5 s for the host.
+/// Minimum limit of responses per period. RFC 5961 §7 suggests 10 in 5 s for the whole host.
 const ANSWERS_MIN: u64 = 10;
 
-/// Range of the secret addition to the minimum.
+/// Number of values of the secret addition to `ANSWERS_MIN`.
 const ANSWERS_SPREAD: u64 = 11;
 
-/// Bound on a connection's answers.
+/// Rate limit for a connection's responses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limiter {
     secret: u64,
@@ -36,7 +36,7 @@ impl Limiter {
         }
     }
 
-    /// Returns `true`, and counts an answer, if one more is permitted now.
+    /// Returns `true` and counts a response if one more response is permitted now.
     #[must_use]
     pub(super) fn admits(&mut self, now: Instant) -> bool {
         let phase = mix(self.secret) % PERIOD.as_nanos();
@@ -53,8 +53,8 @@ impl Limiter {
     }
 }
 
-/// Finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). With a random secret, a stranger's guess of a number
-/// below eleven is useless.
+/// Finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). It suffices here: with a random secret, an attacker
+/// can only guess a number below 11.
 const fn mix(value: u64) -> u64 {
     let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    /// Number of answers in second `period` when far more are requested.
+    /// Returns the number of responses in the period number `period` if far more are requested.
     fn answers(secret: u64, period: u64) -> u64 {
         let mut limiter = Limiter::new(secret);
         let phase = mix(secret) % PERIOD.as_nanos();
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn mixing_matches_splitmix64() {
-        // First two outputs for the seed 0.
+        // The expected values are the first two outputs for the seed 0.
         assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
         assert_eq!(mix(0x9e37_79b9_7f4a_7c15), 0x6e78_9e6a_a1b9_65f4);
     }

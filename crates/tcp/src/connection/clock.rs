@@ -1,4 +1,5 @@
-//! Timestamps on a connection (RFC 7323 §3 to §5): values sent, values echoed, and values too old to accept.
+//! Timestamps on a connection (RFC 7323 §3 to §5): values to send, values to echo, and values that are too old to
+//! accept.
 
 use crate::receiver::TimestampEcho;
 use crate::sender::TimestampClock;
@@ -9,17 +10,17 @@ use super::header::Timestamps;
 /// Time for which TS.Recent is valid without an update (RFC 7323 §5.5: 24 days).
 const RECENT_LIFETIME: Duration = Duration::from_secs(24 * 24 * 3600);
 
-/// Clock of this end, and newest time of the peer's clock.
+/// Timestamp clock of this end, and latest timestamp of the peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     clock: TimestampClock,
     offset: u32,
     policy: TimestampEcho,
-    /// The last TSval sent.
+    /// Last TSval sent.
     last: u32,
-    /// Ticks from the first TSval to the last.
+    /// Number of ticks from the first TSval to the last.
     span: u64,
-    /// TS.Recent (RFC 7323 §4.3), and the time at which it was set.
+    /// TS.Recent (RFC 7323 §4.3). `recent_at` is the time at which it was set.
     recent: u32,
     recent_at: Instant,
     /// TSval of the last data segment, for [`TimestampEcho::Trigger`].
@@ -48,12 +49,13 @@ impl Clock {
         new
     }
 
-    /// Reading of the clock at `now` without the offset, as the sender uses it.
+    /// Returns the reading of the clock at `now` without the offset, as the sender uses it.
     fn reading(&self, now: Instant) -> u32 {
         (now.as_nanos() / self.clock.tick.as_nanos().max(1)) as u32
     }
 
-    /// Returns the option of a segment that leaves now. `value` is the sender's own stamp, if it made one.
+    /// Returns the timestamps option of a segment that is sent now. `value` is the sender's own timestamp, if it has
+    /// chosen one.
     pub(super) fn stamp(&mut self, now: Instant, value: Option<u32>) -> Timestamps {
         let value = value
             .unwrap_or_else(|| self.reading(now))
@@ -72,20 +74,20 @@ impl Clock {
         }
     }
 
-    /// Converts the peer's echo to the sender's stamps; `None` if no such value was ever sent, so that a peer cannot
-    /// invent round-trip times.
+    /// Converts the peer's echo to a timestamp of the sender; `None` if this value cannot have been sent, so that a
+    /// peer cannot invent round-trip times.
     pub(super) fn echoed(&self, echo: u32) -> Option<u32> {
         let age = u64::from(self.last.wrapping_sub(echo));
         (age <= self.span.min(1 << 31)).then(|| echo.wrapping_sub(self.offset))
     }
 
-    /// Returns `true` if `echo` is the stamp of a segment that left at `sent`.
+    /// Returns `true` if `echo` is the timestamp of a segment that was sent at `sent`.
     pub(super) fn echoes(&self, echo: u32, sent: Instant) -> bool {
         self.echoed(echo) == Some(self.reading(sent))
     }
 
-    /// Returns the age of the stamp that the peer echoes: at least one tick, the resolution of the clock. `None` if no
-    /// such value was ever sent.
+    /// Returns the age of the timestamp that the peer echoes, which is at least one tick (the resolution of the clock);
+    /// `None` if this value cannot have been sent.
     pub(super) fn age(&self, now: Instant, echo: u32) -> Option<Duration> {
         let ticks = self.reading(now).wrapping_sub(self.echoed(echo)?) as i32;
         let ticks = u64::try_from(ticks).ok()?;
@@ -97,12 +99,12 @@ impl Clock {
         self.ahead(value) < 0 && now.since(self.recent_at) <= RECENT_LIFETIME
     }
 
-    /// Ticks by which a TSval is ahead of the newest that counted; negative if it is behind.
+    /// Returns the number of ticks by which a TSval is later than TS.Recent; negative if it is older.
     pub(super) const fn ahead(&self, value: u32) -> i32 {
         value.wrapping_sub(self.recent) as i32
     }
 
-    /// Notes the TSval of an acceptable segment (RFC 7323 §4.3 (2)).
+    /// Records the TSval of an acceptable segment (RFC 7323 §4.3 (2)).
     pub(super) fn note(&mut self, now: Instant, value: u32, place: Place, carries: Carries) {
         if carries == Carries::Data {
             self.trigger = value;
@@ -113,7 +115,7 @@ impl Clock {
         }
     }
 
-    /// Notes the TSval of the peer's SYN.
+    /// Records the TSval of the peer's SYN.
     pub(super) fn begin(&mut self, now: Instant, value: u32) {
         self.recent = value;
         self.recent_at = now;
@@ -135,7 +137,7 @@ pub(super) enum Place {
 pub(super) enum Carries {
     /// A payload or a FIN.
     Data,
-    /// Neither.
+    /// Neither payload nor FIN.
     Nothing,
 }
 
@@ -161,7 +163,7 @@ mod tests {
     #[test]
     fn only_values_that_were_sent_are_accepted_as_echoes() {
         let mut clock = clock(u32::MAX - 10);
-        // 5, 15 and 25 ms after the start: across the wrap of the sum.
+        // The values are those of 5, 15 and 25 ms after the start. Their sum with the offset wraps.
         let sent = [5, 15, 25].map(|ms| clock.stamp(at(ms), None).value);
         assert_eq!(sent, [u32::MAX - 5, 4, 14]);
         assert_eq!(sent.map(|value| clock.echoed(value)), [5, 15, 25].map(Some));
@@ -196,7 +198,7 @@ mod tests {
         assert!(clock.is_stale(at(1), u32::MAX - 2));
         clock.note(at(1), 3, Place::AtOrBeforeLastAck, Carries::Data);
         assert!(clock.is_stale(at(2), u32::MAX - 1));
-        // A segment beyond a gap does not change it (RFC 7323 §4.3).
+        // A segment beyond a gap does not change TS.Recent (RFC 7323 §4.3).
         clock.note(at(2), 9, Place::Later, Carries::Data);
         assert_eq!(clock.stamp(at(2), None).echo, 3);
     }

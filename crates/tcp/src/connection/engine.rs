@@ -1,4 +1,4 @@
-//! Both halves of an established connection, and the state between them and the header.
+//! Both halves of an established connection, and the state that connects them with headers.
 
 use alloc::boxed::Box;
 
@@ -15,44 +15,44 @@ use super::header::{Flags, Segment};
 use super::path_mtu::PathMtu;
 use super::{Config, Due};
 
-/// Out-of-order ranges permitted beside one for every two full segments of the buffer, which is as many gaps as full
-/// segments can leave. Beyond the sum only data in order is accepted: otherwise a peer that sends single bytes with
-/// gaps between them would make this end store more than it receives.
+/// Number of out-of-order ranges permitted in addition to one range for every two full segments of the buffer, which is
+/// the maximum number of gaps between full segments. If this number is reached, only data in order is accepted.
+/// Otherwise, a peer that sends single bytes with gaps between them could make this end store more than it receives.
 const EXTRA_RANGES: usize = 16;
 
-/// The established connection. Offsets of both streams count from 0 and include the FIN.
+/// Established connection. Offsets of both streams count from 0 and include the FIN.
 #[derive(Debug)]
 pub(super) struct Engine {
     pub(super) negotiated: Negotiated,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
-    /// Position of this end's FIN, once it has one.
+    /// Offset of this end's FIN, once the stream has ended.
     pub(super) fin: Option<u64>,
-    /// Position of the peer's FIN, once it was accepted.
+    /// Offset of the peer's FIN, once it was accepted.
     pub(super) peer_fin: Option<u64>,
-    /// Offset after the highest position received.
+    /// Offset after the highest byte or FIN received.
     pub(super) highest: u64,
     /// Last.ACK.sent (RFC 7323 §4.3).
     pub(super) last_ack_sent: u64,
-    /// Number and acknowledgment of the segment that last updated the peer's window (SND.WL1 and SND.WL2).
+    /// Sequence and acknowledgment offsets of the segment that last updated the peer's window (SND.WL1 and SND.WL2).
     pub(super) window_news: (u64, u64),
-    /// Largest window that the peer ever advertised: MAX.SND.WND (RFC 5961 §5.2).
+    /// Largest window that the peer has advertised: MAX.SND.WND (RFC 5961 §5.2).
     pub(super) peer_window_max: u32,
-    /// Due if an ACK is due for a reason other than data.
+    /// `Yes` if an ACK is due for a reason other than new data.
     pub(super) ack: Due,
-    /// ACK whose SACK blocks did not fit beside data.
+    /// ACK whose SACK blocks did not fit into a data segment. It is sent separately.
     pub(super) stashed: Option<Ack>,
-    /// Time since which the oldest unacknowledged or unsent data waits without progress, and SND.UNA at that time.
+    /// Time since which unacknowledged or unsent data waits without progress, and SND.UNA at that time.
     pub(super) waiting: Option<(Instant, u64)>,
-    /// Time since which the peer's window has been closed to data that waits.
+    /// Time since which data has been waiting for a closed window of the peer.
     pub(super) shut_out: Option<Instant>,
     /// Time of the peer's last segment.
     pub(super) heard_at: Instant,
-    /// Keep-alive probes sent since then.
+    /// Number of keep-alive probes sent since `heard_at`.
     pub(super) probes: u32,
-    /// Due if a keep-alive probe is due.
+    /// `Yes` if a keep-alive probe is due.
     pub(super) probe: Due,
-    /// State of the path's MTU.
+    /// State of the path MTU discovery.
     pub(super) path: PathMtu,
     /// Maximum number of out-of-order ranges.
     ranges_max: usize,
@@ -96,41 +96,41 @@ impl Engine {
         }
     }
 
-    /// Sequence number of the first byte of this end's stream.
+    /// Returns the sequence number of the first byte of this end's stream.
     pub(super) const fn first(&self) -> SeqNumber {
         self.sender.config().isn
     }
 
-    /// SND.UNA as an offset.
+    /// Returns SND.UNA as an offset.
     pub(super) const fn una(&self) -> u64 {
         self.sender.scoreboard().una()
     }
 
-    /// SND.NXT as an offset.
+    /// Returns SND.NXT as an offset.
     pub(super) const fn nxt(&self) -> u64 {
         self.sender.scoreboard().nxt()
     }
 
-    /// RCV.NXT as a sequence number.
+    /// Returns RCV.NXT as a sequence number.
     pub(super) fn expected(&self) -> SeqNumber {
         let receiver = &self.receiver;
         receiver.config().irs.at(receiver.in_order_bytes())
     }
 
     /// Returns the sequence number for a segment without data: SND.NXT, or the end of the peer's window if the peer has
-    /// shrunk it, because the peer would not accept a number beyond it.
+    /// shrunk the window, because the peer would not accept a number beyond its window.
     pub(super) fn sequence(&self) -> SeqNumber {
         let edge = self.sender.peer_edge().max(self.una());
         self.first().at(self.nxt().min(edge))
     }
 
-    /// Bytes of this end's stream that are acknowledged, without the FIN.
+    /// Returns the number of acknowledged bytes of this end's stream, without the FIN.
     pub(super) fn acknowledged(&self) -> u64 {
         let una = self.una();
         self.fin.map_or(una, |fin| una.min(fin))
     }
 
-    /// Offset up to which the peer's stream is complete, without the FIN.
+    /// Returns the offset up to which the peer's stream is complete, without the FIN.
     pub(super) fn readable(&self) -> u64 {
         let next = self.receiver.in_order_bytes();
         self.peer_fin.map_or(next, |fin| next.min(fin))
@@ -140,7 +140,7 @@ impl Engine {
         self.receiver.read(bytes)
     }
 
-    /// Ends the stream after `written` bytes: a FIN follows them.
+    /// Ends the stream after `written` bytes with a FIN.
     pub(super) fn finish(&mut self, written: u64) {
         if self.fin.is_none() {
             self.fin = Some(written);
@@ -153,13 +153,13 @@ impl Engine {
         self.fin.is_some_and(|fin| self.una() > fin)
     }
 
-    /// Returns `true` if the peer's FIN, and everything before it, has arrived.
+    /// Returns `true` if the peer's FIN and all data before it have arrived.
     pub(super) fn peer_finished(&self) -> bool {
         self.peer_fin
             .is_some_and(|fin| self.receiver.in_order_bytes() > fin)
     }
 
-    /// Returns `true` if a segment that leaves another gap would need more memory than it is worth.
+    /// Returns `true` if the maximum number of out-of-order ranges is reached.
     pub(super) fn is_fragmented(&self) -> bool {
         self.receiver.out_of_order_ranges() >= self.ranges_max
     }

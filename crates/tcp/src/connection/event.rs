@@ -5,26 +5,25 @@ use core::fmt;
 use super::config::Negotiated;
 use super::icmp::Unreachable;
 
-/// Event for the host. Events of a kind are merged until the host takes them, so that no number of packets makes the
-/// queue grow.
+/// Event for the host. Events of the same kind are merged until the host takes them, so that the queue cannot grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The connection is established.
     Connected(Negotiated),
-    /// The peer's stream is complete up to this offset: the host may hand it to the application and then call
+    /// The peer's stream is complete up to this offset: the host may pass the data to the application and then call
     /// [`Connection::read`](super::Connection::read).
     Readable {
         /// Offset after the last readable byte.
         until: u64,
     },
-    /// The peer has acknowledged the stream up to this offset: the host may discard those bytes.
+    /// The peer has acknowledged the stream up to this offset: the host may discard the bytes before it.
     Acknowledged {
         /// Offset after the last acknowledged byte.
         until: u64,
     },
-    /// The peer's stream has ended, and all of it has arrived.
+    /// The peer's stream has ended, and all its data has arrived.
     PeerFinished {
-        /// Length of the peer's stream.
+        /// Length of the peer's stream in bytes.
         at: u64,
     },
     /// The connection is over. This is the last event.
@@ -36,7 +35,7 @@ pub enum Event {
 pub enum Reason {
     /// Both ends have sent a FIN, and both FINs are acknowledged.
     Finished,
-    /// The peer's RST answered this end's SYN.
+    /// The peer responded to this end's SYN with a RST.
     Refused,
     /// The peer sent a RST.
     Reset,
@@ -44,11 +43,11 @@ pub enum Reason {
     Aborted,
     /// The handshake took too long.
     OpenTimedOut,
-    /// Data waited too long for an acknowledgment or for an open window.
+    /// Data waited too long for an acknowledgment or for the window to open.
     TimedOut,
     /// The peer did not answer the keep-alive probes.
     PeerSilent,
-    /// ICMP reported an error, and the connection was not yet open, or data waited too long.
+    /// An ICMP error ended the handshake, or data waited too long after an ICMP error.
     Unreachable(Unreachable),
 }
 
@@ -69,7 +68,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Events that the host has not taken: at most one of each kind.
+/// Events that the host has not taken yet: at most one of each kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pending {
     pub(super) connected: Option<Negotiated>,
@@ -80,7 +79,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Returns the next event, in the order in which a host can handle them.
+    /// Returns the next event. The order permits a host to handle the events one by one.
     pub(super) fn take(&mut self) -> Option<Event> {
         if let Some(negotiated) = self.connected.take() {
             return Some(Event::Connected(negotiated));

@@ -1,7 +1,7 @@
-//! TCP header as a connection receives and returns it: every field parsed, no bytes.
+//! TCP header as a connection receives and returns it, with parsed fields and without payload bytes.
 //!
-//! Nothing here is checked against the connection: numbers are modular, the window is the unscaled field, and any
-//! combination of control bits may occur.
+//! The fields are not checked against the connection: sequence numbers are modular, the window is the unscaled field,
+//! and any combination of control bits may occur.
 
 use core::ops::Range;
 
@@ -11,22 +11,22 @@ use crate::options::Sack;
 use crate::segment::{Codepoint, SackBlocks};
 use crate::seq::SeqNumber;
 
-/// Control bits of a header (RFC 9293 §3.1) in the order of the wire: the flag byte, and AE as the ninth bit.
+/// Control bits of a header (RFC 9293 §3.1): the flag byte as in the header, and AE as the ninth bit.
 ///
 /// The ACK bit is not included: [`Segment::ack`] is `Some` if it is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(u16);
 
 impl Flags {
-    /// No bit.
+    /// No control bit.
     pub const NONE: Self = Self(0);
-    /// The stream of this direction ends.
+    /// Ends the stream of this direction.
     pub const FIN: Self = Self(0x01);
     /// Opens a connection.
     pub const SYN: Self = Self(0x02);
     /// Aborts a connection.
     pub const RST: Self = Self(0x04);
-    /// Asks to hand the data to the application now.
+    /// Asks the receiver to pass the data to the application at once.
     pub const PSH: Self = Self(0x08);
     /// The urgent pointer is valid. It is not supported (RFC 6093 advises against it): the bit is read and ignored.
     pub const URG: Self = Self(0x20);
@@ -41,29 +41,29 @@ impl Flags {
     /// ACK, which this type does not store.
     const ACK: u16 = 0x10;
 
-    /// Shift of the ACE field, and its bits.
+    /// Position of the lowest bit of the ACE field. `ACE` has the bits of the field.
     const ACE_SHIFT: u32 = 6;
     const ACE: u16 = 0x1c0;
 
-    /// Returns the flags with these bits: a header's flag byte, with AE as the ninth bit; ACK is dropped.
+    /// Returns the flags with these bits: the flag byte of a header, and AE as the ninth bit. The ACK bit is dropped.
     #[must_use]
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits & 0x1ff & !Self::ACK)
     }
 
-    /// Bits as in a header, without ACK.
+    /// Returns the bits as in a header, without ACK.
     #[must_use]
     pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// Returns AE, CWR and ECE with this three-bit value (RFC 9768 §3.2.2: the ACE field).
+    /// Returns the flags AE, CWR and ECE with this three-bit value (the ACE field, RFC 9768 §3.2.2).
     #[must_use]
     pub const fn of_ace(ace: u8) -> Self {
         Self(((ace as u16) << Self::ACE_SHIFT) & Self::ACE)
     }
 
-    /// Three-bit value of AE, CWR and ECE.
+    /// Returns the three-bit value of AE, CWR and ECE (the ACE field).
     #[must_use]
     pub const fn ace(self) -> u8 {
         ((self.0 & Self::ACE) >> Self::ACE_SHIFT) as u8
@@ -97,12 +97,12 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// Options that a connection understands.
+/// Options that a connection supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Maximum segment size in bytes, options included (RFC 6691). Only in a SYN.
+    /// Maximum segment size in bytes, including options (RFC 6691). Only in a SYN.
     pub mss: Option<u16>,
-    /// Shift of the windows that follow (RFC 7323 §2.2). Only in a SYN.
+    /// Window scale of the following segments (RFC 7323 §2.2). Only in a SYN.
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 §2). Only in a SYN.
     pub sack_permitted: Sack,
@@ -110,12 +110,12 @@ pub struct Options {
     pub sacks: SackBlocks,
     /// Timestamps (RFC 7323 §3).
     pub timestamps: Option<Timestamps>,
-    /// Bytes that arrived, by their ECN field (RFC 9768 §3.2.3). Ignored in a SYN without ACK.
+    /// Number of bytes that arrived with each ECN field (RFC 9768 §3.2.3). Ignored in a SYN without ACK.
     pub accurate_ecn: Option<EcnCounters>,
 }
 
 impl Options {
-    /// No option.
+    /// No options.
     pub const NONE: Self = Self {
         mss: None,
         window_scale: None,
@@ -146,7 +146,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Returns a header with `seq` and nothing else.
+    /// Returns a header with `seq`. All other fields are empty.
     #[must_use]
     pub const fn new(seq: SeqNumber) -> Self {
         Self {
@@ -166,7 +166,7 @@ impl Segment {
         self.flags.contains(flags)
     }
 
-    /// SEG.LEN (RFC 9293 §3.4): sequence numbers of the segment, SYN and FIN included.
+    /// SEG.LEN (RFC 9293 §3.4): number of sequence numbers of the segment, including SYN and FIN.
     #[must_use]
     pub const fn sequence_len(&self) -> u32 {
         self.len
@@ -174,7 +174,8 @@ impl Segment {
             .saturating_add(self.is(Flags::FIN) as u32)
     }
 
-    /// Returns the answer to a segment that belongs to no connection (RFC 9293 §3.10.7.1); `None` for a RST.
+    /// Returns the RST in response to a segment that belongs to no connection (RFC 9293 §3.10.7.1); `None` if the
+    /// segment is a RST.
     #[must_use]
     pub fn reset(&self) -> Option<Self> {
         if self.is(Flags::RST) {
@@ -192,31 +193,31 @@ impl Segment {
     }
 }
 
-/// Segment to put on the wire.
+/// Segment to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
     /// Header.
     pub segment: Segment,
-    /// Stream offsets of the payload: the host adds these `segment.len` bytes. Offset 0 is the first byte that the
+    /// Stream offsets of the payload. The host adds these `segment.len` bytes. Offset 0 is the first byte that the
     /// application wrote.
     pub data: Range<u64>,
-    /// Reason for which the sender sent it; `None` for a segment without data of the stream (handshake, ACK, RST,
+    /// Reason of the transmission; `None` for a segment that the sender did not choose (handshake, ACK, RST,
     /// keep-alive).
     pub why: Option<SendReason>,
 }
 
 /// Part of a received payload that the host must store.
 ///
-/// It never overlaps data that was readable before, but may overlap data stored beyond a gap: the later copy may
-/// replace the earlier one. All of it lies within [`Config::receive_buffer`](super::Config::receive_buffer) bytes after
-/// the data that was read, so a ring buffer of that size holds it.
+/// The part never overlaps data that was readable before, but it may overlap data stored beyond a gap: the later copy
+/// may replace the earlier one. The part lies within [`Config::receive_buffer`](super::Config::receive_buffer) bytes
+/// after the data that the application has read, so a ring buffer of that size can store it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// Offset of its first byte in the peer's stream.
+    /// Offset of the first byte in the peer's stream.
     pub offset: u64,
-    /// Bytes to skip at the start of the payload.
+    /// Number of bytes to skip at the start of the payload.
     pub skip: u32,
-    /// Bytes to store; at least one.
+    /// Number of bytes to store; at least one.
     pub len: u32,
 }
 
@@ -258,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_segment_without_a_connection_is_answered_as_the_rfc_says() {
-        // RFC 9293 §3.10.7.1.
+        // The expected responses follow RFC 9293 §3.10.7.1.
         assert_eq!(segment(0, Flags::RST).reset(), None);
         let reset = segment(10, Flags::FIN).reset().expect("an answer");
         assert_eq!((reset.seq, reset.ack), (SeqNumber(0), Some(SeqNumber(111))));

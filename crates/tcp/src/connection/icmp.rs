@@ -1,7 +1,7 @@
-//! ICMP errors about a connection: errors that a router or the peer's host reports about a packet that this end sent.
+//! ICMP errors that a router or the peer's host reports about a packet of this connection.
 //!
-//! Anybody can forge one. A message counts only if the segment that it quotes is in flight (RFC 5927 §4.1: SND.UNA ≤
-//! SEG.SEQ < SND.NXT), and none ends an established connection (§5.2).
+//! ICMP messages can be forged. A message is processed only if it quotes a segment in flight (RFC 5927 §4.1: SND.UNA ≤
+//! SEG.SEQ < SND.NXT), and no message ends an established connection (§5.2).
 
 use core::fmt;
 
@@ -9,13 +9,13 @@ use super::{Connection, Due, Reason, State};
 use crate::seq::SeqNumber;
 use crate::time::Instant;
 
-/// ICMP error, as far as it concerns a connection.
+/// The parts of an ICMP error that concern a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IcmpError {
     /// Sequence number of the quoted segment.
     pub seq: SeqNumber,
-    /// The error that the message reports.
+    /// Error that the message reports.
     pub says: IcmpReport,
 }
 
@@ -33,14 +33,14 @@ impl IcmpError {
 pub enum IcmpReport {
     /// The packet is longer than the MTU of the next link (ICMPv4 type 3 code 4, ICMPv6 type 2).
     PacketTooBig {
-        /// MTU of the link in bytes; 0 if the router does not report it, as routers before RFC 1191.
+        /// MTU of the link in bytes; 0 if the router does not report it (routers before RFC 1191).
         mtu: u32,
     },
     /// The packet does not reach its destination.
     Unreachable(Unreachable),
 }
 
-/// Reason why a packet does not reach its destination.
+/// Reason for which a packet does not reach its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unreachable {
@@ -48,7 +48,7 @@ pub enum Unreachable {
     Network,
     /// The host is not reachable (ICMPv4 type 3 codes 1, 7, 8, 12; ICMPv6 type 1 code 3).
     Host,
-    /// The host has no TCP (ICMPv4 type 3 code 2; ICMPv6 type 4 code 1).
+    /// The host does not support TCP (ICMPv4 type 3 code 2; ICMPv6 type 4 code 1).
     Protocol,
     /// No socket listens on the port (ICMPv4 type 3 code 3; ICMPv6 type 1 code 4).
     Port,
@@ -58,13 +58,13 @@ pub enum Unreachable {
     SourceRoute,
     /// The time to live was exceeded (ICMPv4 type 11; ICMPv6 type 3).
     TimeExceeded,
-    /// A node does not understand the header (ICMPv4 type 12; ICMPv6 type 4).
+    /// A node on the path does not understand the header (ICMPv4 type 12; ICMPv6 type 4).
     Header,
 }
 
 impl Unreachable {
-    /// Returns `true` for a hard error: another attempt is futile while the network stays as it is (RFC 9293 §3.9.2.2,
-    /// RFC 5927 §5.2).
+    /// Returns `true` for a hard error: another attempt will fail unless the network changes (RFC 9293 §3.9.2.2, RFC
+    /// 5927 §5.2).
     #[must_use]
     pub const fn is_hard(self) -> bool {
         matches!(self, Self::Protocol | Self::Port | Self::Prohibited)
@@ -96,33 +96,33 @@ pub enum OpeningErrors {
     All,
 }
 
-/// Counters of ICMP messages and probes of the path's MTU.
+/// Counters of ICMP messages and path MTU probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PathCounters {
-    /// Packet Too Big messages that made segments shorter.
+    /// Number of Packet Too Big messages that reduced the segment size.
     pub too_big: u64,
-    /// Packet Too Big messages that had to wait for a timeout to be believed (RFC 5927 §7.2).
+    /// Number of Packet Too Big messages that were not accepted before a timeout (RFC 5927 §7.2).
     pub too_big_delayed: u64,
-    /// Messages of `too_big_delayed` that were refuted, because the quoted segment was acknowledged.
+    /// Number of messages of `too_big_delayed` that were rejected, because the quoted segment was acknowledged.
     pub too_big_refuted: u64,
-    /// Other errors that quoted a segment in flight.
+    /// Number of other errors that quoted a segment in flight.
     pub unreachable: u64,
-    /// Messages that were ignored: the quoted segment is not in flight, or no segment was longer than the reported MTU,
-    /// or that MTU is smaller than the least that is believed.
+    /// Number of ignored messages: the quoted segment was not in flight, no segment was longer than the reported MTU
+    /// permits, or this MTU was below the minimum that is accepted.
     pub icmp_ignored: u64,
-    /// Times that consecutive timeouts were taken for a black hole (RFC 4821 §7.7).
+    /// Number of times that consecutive timeouts were treated as a black hole (RFC 4821 §7.7).
     pub black_holes: u64,
-    /// Probes of a larger MTU that were sent.
+    /// Number of probes for a larger MTU that were sent.
     pub probes: u64,
-    /// Probes that were delivered.
+    /// Number of probes that were delivered.
     pub probes_delivered: u64,
-    /// Probes that were lost, so that the path's MTU is smaller.
+    /// Number of probes that were lost, which shows that the path MTU is smaller.
     pub probes_lost: u64,
 }
 
 impl Connection {
-    /// Takes in an ICMP error that quotes a packet of this connection.
+    /// Processes an ICMP error that quotes a packet of this connection.
     pub fn handle_icmp(&mut self, now: Instant, error: &IcmpError) {
         let counts = match self.state {
             State::Closed | State::Listen | State::TimeWait => false,
@@ -134,7 +134,8 @@ impl Connection {
         }
     }
 
-    /// Returns `true` if the error is about this end's SYN. A SYN is not too long for any link.
+    /// Processes an error during the handshake. Returns `true` if the error is about this end's SYN. Packet Too Big is
+    /// ignored, because a SYN is not too long for any link.
     fn icmp_while_opening(&mut self, error: &IcmpError) -> bool {
         let IcmpReport::Unreachable(what) = error.says else {
             return false;
@@ -151,7 +152,8 @@ impl Connection {
         true
     }
 
-    /// Returns `true` if the error is about data in flight, and has an effect.
+    /// Processes an error on an established connection. Returns `true` if the error quotes data in flight and has an
+    /// effect.
     fn icmp_while_established(&mut self, now: Instant, error: &IcmpError) -> bool {
         let Some(engine) = &mut self.engine else {
             return false;
@@ -173,7 +175,7 @@ impl Connection {
                 )
             }
             IcmpReport::Unreachable(what) => {
-                // Every error is soft here (RFC 5927 §5.2): it is reported only when data has waited too long.
+                // Here, every error is soft (RFC 5927 §5.2): it is reported only if data waits too long.
                 self.path_counters.unreachable += 1;
                 self.unreachable = Some(what);
                 true
@@ -181,7 +183,7 @@ impl Connection {
         }
     }
 
-    /// Counters of ICMP messages and probes of the path's MTU.
+    /// Counters of ICMP messages and path MTU probes.
     #[must_use]
     pub const fn path_counters(&self) -> &PathCounters {
         &self.path_counters

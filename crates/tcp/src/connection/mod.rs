@@ -1,31 +1,32 @@
-//! A connection from its first SYN to the end of TIME-WAIT (RFC 9293), around a [`Sender`] and a [`Receiver`].
+//! TCP connection from its first SYN to the end of TIME-WAIT (RFC 9293), which contains a [`Sender`] and a
+//! [`Receiver`].
 //!
-//! Like them it is a state machine without clock, socket, payload or random number. Its host
+//! Like the two halves, a connection is a state machine without clock, socket, payload or random numbers. Its host
 //! 1. opens it ([`Connection::connect`], [`Connection::listen`]),
-//! 2. hands in segments ([`Connection::handle_segment`]), ICMP errors
-//!    ([`Connection::handle_icmp`]), time ([`Connection::handle_timeout`]) and the application's
+//! 2. passes in segments ([`Connection::handle_segment`]), ICMP errors
+//!    ([`Connection::handle_icmp`]), the time ([`Connection::handle_timeout`]) and the application's
 //!    calls ([`Connection::write`], [`read`](Connection::read), [`close`](Connection::close),
 //!    [`abort`](Connection::abort)),
-//! 3. takes segments after each of these until there are none ([`Connection::poll_transmit`]), then
+//! 3. takes segments after each of these calls until there are none ([`Connection::poll_transmit`]), then
 //!    events ([`Connection::poll_event`]), and
 //! 4. calls `handle_timeout` again no later than [`Connection::next_timeout`].
 //!
-//! The host stores the bytes: written bytes until they are acknowledged, received bytes until they are read. Offsets
-//! count each direction's stream from 0 and never wrap.
+//! The host stores the payload: written bytes until they are acknowledged, and received bytes until they are read.
+//! Stream offsets start at 0 in each direction and never wrap.
 //!
 //! ```text
 //!               segments                              segments
 //!  host ──▶ handle_segment ─┬─ open.rs    handshake      ▲
-//!                           └─ arrive.rs  the rest       │
+//!                           └─ arrive.rs  other states   │
 //!                                  │                     │
 //!                   Engine: Sender, Receiver ──▶ transmit.rs
 //! ```
 //!
-//! A FIN is one more position at the end of the stream, for sender and receiver alike: a lost FIN is recovered like a
+//! For the sender and the receiver, a FIN is one more byte at the end of the stream, so a lost FIN is recovered like a
 //! lost byte.
 //!
-//! Deliberately absent: urgent data (RFC 6093 advises against it; the bit is ignored), data in a SYN (it is ignored, so
-//! the peer retransmits it), Nagle's algorithm (written data is sent at once).
+//! These features are omitted on purpose: urgent data (RFC 6093 advises against it; the bit is ignored), data in a SYN
+//! (it is ignored, so the peer retransmits it), and Nagle's algorithm (written data is sent at once).
 
 mod accurate;
 mod arrive;
@@ -72,27 +73,27 @@ use event::Pending;
 use open::{Opening, Peer};
 use state::Step;
 
-/// A TCP connection. See the [module](self) for how to drive it.
+/// TCP connection. The [module](self) explains the calls.
 pub struct Connection {
     config: Config,
     role: Role,
     state: State,
-    /// Initial send sequence number: the number of the SYN.
+    /// Initial send sequence number, which is the number of the SYN.
     iss: SeqNumber,
     opening: Opening,
     /// Content of the peer's SYN, once one has arrived.
     peer: Option<Peer>,
-    /// Taken out when the connection is established.
+    /// Constructor of the sender; `None` once the connection is established.
     build: Option<BuildSender>,
     /// `Some` while timestamps are offered or agreed on.
     clock: Option<Clock>,
     /// `Some` from ESTABLISHED on.
     engine: Option<Engine>,
     limiter: Limiter,
-    /// RST that is due, with the numbers that the offending segment requires.
+    /// RST that is due, with the numbers that the segment that caused it requires.
     reply: Option<Segment>,
     pending: Pending,
-    /// Bytes that the application has written.
+    /// Number of bytes that the application has written.
     written: u64,
     output: Output,
     time_wait_until: Option<Instant>,
@@ -101,12 +102,12 @@ pub struct Connection {
     unreachable: Option<Unreachable>,
 }
 
-/// End that opened the connection.
+/// Role of this end: active if it opened the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// This end.
+    /// This end opens the connection.
     Active,
-    /// The peer.
+    /// The peer opens the connection.
     Passive,
 }
 
@@ -118,14 +119,14 @@ enum Output {
     Finished,
 }
 
-/// State of something to send: due or not.
+/// `Yes` if something is due to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     No,
     Yes,
 }
 
-/// Error of a write: the application has closed the connection, or it is over.
+/// Error of a write: the application has closed the connection, or the connection is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closing;
 
@@ -146,10 +147,11 @@ impl Connection {
         connection
     }
 
-    /// Opens a connection passively: it waits for a SYN.
+    /// Opens a connection passively: the connection waits for a SYN.
     ///
-    /// It serves one peer. A listening host creates one when a SYN arrives that belongs to no connection, and hands it
-    /// that SYN. So the host can choose the initial sequence number by the peer's address (RFC 6528).
+    /// A connection has one peer. When a SYN arrives that belongs to no connection, a listening host creates a
+    /// connection and passes the SYN to it. In this way, the host can choose the initial sequence number depending on
+    /// the peer's address (RFC 6528).
     #[must_use]
     pub fn listen(config: Config, build: BuildSender) -> Self {
         Self::new(config, build, Role::Passive, State::Listen)
@@ -182,8 +184,8 @@ impl Connection {
         }
     }
 
-    /// Takes in a segment from the peer. Returns the part of its payload that the host must store, and its place in the
-    /// stream.
+    /// Processes a segment from the peer. Returns the part of the payload that the host must store, and the position of
+    /// this part in the stream.
     #[must_use = "this part of the payload is acknowledged: store it"]
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) -> Option<Store> {
         match self.state {
@@ -208,7 +210,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// Returns an error if the application has closed the connection, or it is over.
+    /// Returns an error if the application has closed the connection, or if the connection is over.
     pub fn write(&mut self, bytes: u64) -> Result<(), Closing> {
         if self.output == Output::Finished || self.state == State::Closed {
             return Err(Closing);
@@ -220,19 +222,19 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads up to `bytes` readable bytes for the application and returns how many there were. The window may open:
-    /// poll for segments.
+    /// Reads up to `bytes` readable bytes for the application, and returns the number of bytes read. This may open the
+    /// window, so call [`poll_transmit`](Self::poll_transmit) afterwards.
     pub fn read(&mut self, bytes: u64) -> u64 {
         self.engine.as_mut().map_or(0, |engine| engine.read(bytes))
     }
 
     /// Ends the application's output: a FIN follows the written data. Data from the peer still arrives.
     ///
-    /// Before the connection is established, the call is remembered until it is, so that no written data is lost. RFC
-    /// 9293 §3.10.4 would abandon the connection, which [`abort`](Self::abort) does.
+    /// Before the connection is established, the call takes effect only once it is established, so that no written data
+    /// is lost. To abandon the connection instead, as RFC 9293 §3.10.4 specifies, call [`abort`](Self::abort).
     ///
-    /// A peer that never ends its own direction keeps the connection in FIN-WAIT-2 as long as it answers keep-alive
-    /// probes. A host that does not want that calls [`abort`](Self::abort).
+    /// If the peer never closes its direction, the connection stays in FIN-WAIT-2 as long as the peer responds to
+    /// keep-alive probes. To prevent this, a host can call [`abort`](Self::abort).
     pub fn close(&mut self) {
         if self.output == Output::Finished {
             return;
@@ -256,7 +258,7 @@ impl Connection {
         if self.state.is_synchronized() && self.state != State::TimeWait {
             let mut reset = self.engine.as_ref().map(Engine::abort);
             if let (Some(reset), Some(_)) = (&mut reset, &self.clock) {
-                // The stamp is added when the RST leaves (RFC 7323 §3.2).
+                // The timestamp is set when the RST is sent (RFC 7323 §3.2).
                 reset.options.timestamps = Some(Timestamps::default());
             }
             self.reply = reset;
@@ -266,8 +268,9 @@ impl Connection {
         self.end(Reason::Aborted);
     }
 
-    /// Ends the connection because data arrived that nobody will read (RFC 9293 §3.6.1). The RST has the number that
-    /// `segment` requires (§3.5.2), so that the peer accepts it even if it has not received everything that was sent.
+    /// Ends the connection because data arrived that no application will read (RFC 9293 §3.6.1). The RST has the
+    /// sequence number that `segment` requires (§3.5.2), so that the peer accepts the RST even if it has not received
+    /// all data.
     pub fn abort_on(&mut self, segment: &Segment) {
         let reset = segment.reset();
         self.abort();
@@ -285,7 +288,7 @@ impl Connection {
         self.pending.closed = Some(reason);
     }
 
-    /// Changes between synchronized states, with the effects of the change.
+    /// Changes the synchronized state, and applies the effects of the change.
     fn step(&mut self, now: Instant, step: Step) {
         let after = self.state.after(step);
         if after == self.state {
@@ -318,26 +321,26 @@ impl Connection {
         self.engine.as_ref().map(|engine| &engine.negotiated)
     }
 
-    /// The sending half, from ESTABLISHED on. Once the connection is closed, its stream is one position longer than the
-    /// written data, for the FIN.
+    /// Sending half, from ESTABLISHED on. After [`close`](Self::close), its stream is one byte longer than the written
+    /// data, because of the FIN.
     #[must_use]
     pub fn sender(&self) -> Option<&Sender> {
         self.engine.as_ref().map(|engine| &engine.sender)
     }
 
-    /// The receiving half, from ESTABLISHED on.
+    /// Receiving half, from ESTABLISHED on.
     #[must_use]
     pub fn receiver(&self) -> Option<&Receiver> {
         self.engine.as_ref().map(|engine| &engine.receiver)
     }
 
-    /// Bytes that the application has written.
+    /// Number of bytes that the application has written.
     #[must_use]
     pub const fn written(&self) -> u64 {
         self.written
     }
 
-    /// Bytes of the stream that the peer has acknowledged.
+    /// Number of bytes of the stream that the peer has acknowledged.
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
         self.engine.as_ref().map_or(0, Engine::acknowledged)
@@ -349,8 +352,8 @@ impl Connection {
         self.engine.as_ref().map_or(0, Engine::readable)
     }
 
-    /// Time since which the peer's window has been closed to data that waits, if it is. A peer that answers probes may
-    /// keep it closed for as long as the host tolerates it (RFC 6429).
+    /// Time since which data has been waiting for a closed window of the peer; `None` if no data waits or the window is
+    /// open. A peer that responds to probes may keep its window closed for as long as the host tolerates it (RFC 6429).
     #[must_use]
     pub fn shut_out_since(&self) -> Option<Instant> {
         self.engine.as_ref()?.shut_out

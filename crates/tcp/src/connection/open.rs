@@ -1,4 +1,4 @@
-//! The handshake: LISTEN, SYN-SENT and SYN-RECEIVED (RFC 9293 §3.10.7.2 to §3.10.7.4).
+//! Handshake: the states LISTEN, SYN-SENT and SYN-RECEIVED (RFC 9293 §3.10.7.2 to §3.10.7.4).
 
 use crate::options::{Ecn, OrderEcho, Sack, Timestamping, WindowScale};
 use crate::receiver::{Reading, Receiver, ReceiverConfig, TimestampEcho};
@@ -13,23 +13,24 @@ use super::engine::Engine;
 use super::header::{Flags, Options, Segment, Store};
 use super::{Connection, Due, Negotiated, Output, Reason, Role, State, Unstamped, WindowShifts};
 
-/// Minimum timeout before data yields a round-trip time, if the SYN was retransmitted (RFC 6298 §5.7).
+/// Minimum retransmission timeout until the first round-trip sample of data, if the SYN was retransmitted (RFC 6298
+/// §5.7).
 const RTO_AFTER_REPEATED_SYN: Duration = Duration::from_secs(3);
 
-/// Retransmissions of a SYN, or SYN with ACK, after which the initial window is still the usual one (RFC 6928 §2).
+/// Maximum number of SYN or SYN-ACK retransmissions that do not reduce the initial window (RFC 6928 §2).
 const SYN_REPEATS_BORNE: u32 = 1;
 
-/// Time in which RFC 6528's clock advances initial sequence numbers by one.
+/// Time in which the clock of RFC 6528 advances initial sequence numbers by one.
 const ISN_TICK: Duration = Duration::from_micros(4);
 
 /// Transmissions of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
-    /// Due if a SYN, or SYN with ACK, is to be sent.
+    /// `Yes` if a SYN or SYN-ACK is due.
     pub(super) due: Due,
     /// Number of transmissions.
     pub(super) attempts: u32,
-    /// Number of them that were retransmissions: after a timeout, or because the peer's SYN arrived again.
+    /// Number of retransmissions among `attempts`: after a timeout, or because the peer's SYN arrived again.
     pub(super) repeats: u32,
     /// Time of the first transmission.
     pub(super) since: Option<Instant>,
@@ -58,12 +59,12 @@ pub(super) struct Peer {
     /// Sequence number of the SYN.
     pub(super) irs: SeqNumber,
     pub(super) negotiated: Negotiated,
-    /// Window scaling, whose shift may be 0.
+    /// Use of window scaling. The scale may be 0.
     scaled: WindowScale,
 }
 
 impl Opening {
-    /// Makes a retransmission of the SYN, or SYN with ACK, due.
+    /// Makes a retransmission of the SYN or SYN-ACK due.
     pub(super) const fn repeat(&mut self) {
         self.due = Due::Yes;
         self.repeats = self.repeats.saturating_add(1);
@@ -131,7 +132,7 @@ impl Connection {
             if acknowledges {
                 self.complete_simultaneous_open(now, segment);
             } else if segment.ack.is_none() && self.limiter.admits(now) {
-                // The peer's SYN again: the answer to it was lost.
+                // The peer has retransmitted its SYN because our SYN-ACK was lost.
                 self.opening.repeat();
                 if self.takes_another_syn(segment) == Contradiction::Yes {
                     let reset = self.reset_before_established();
@@ -165,8 +166,8 @@ impl Connection {
         self.arrive(now, segment)
     }
 
-    /// Completes a simultaneous open: both ends have sent a SYN, and `answer` is the peer's SYN again, with the
-    /// acknowledgment of ours (RFC 9293 §3.5, figure 7).
+    /// Completes a simultaneous open: both ends have sent a SYN, and `answer` is the peer's SYN again, which now
+    /// acknowledges our SYN (RFC 9293 §3.5, figure 7).
     fn complete_simultaneous_open(&mut self, now: Instant, answer: &Segment) {
         if !self.is_timely(now, answer) {
             self.answer_syn_received(now);
@@ -177,7 +178,7 @@ impl Connection {
         self.note_heard(now, answer);
     }
 
-    /// Returns `true` if the segment has the timestamps that were agreed on, and they are not old.
+    /// Returns `true` if the segment has timestamps as agreed on, and they are not old.
     fn is_timely(&self, now: Instant, segment: &Segment) -> bool {
         match (&self.clock, segment.options.timestamps) {
             (Some(clock), Some(stamps)) => !clock.is_stale(now, stamps.value),
@@ -186,20 +187,21 @@ impl Connection {
         }
     }
 
-    /// Answers a suspect segment in SYN-RECEIVED with the segment that the peer waits for.
+    /// Responds to a suspicious segment in SYN-RECEIVED by retransmitting the SYN or SYN-ACK, within the rate limit.
     fn answer_syn_received(&mut self, now: Instant) {
         if self.limiter.admits(now) {
             self.opening.due = Due::Yes;
         }
     }
 
-    /// Handles the withdrawal of the peer's SYN: a passive connection listens again (RFC 9293 §3.10.7.4, second).
+    /// Handles a RST of the peer in SYN-RECEIVED: an active connection ends, and a passive connection returns to LISTEN
+    /// (RFC 9293 §3.10.7.4, second).
     fn refuse(&mut self, now: Instant) {
         if self.role == Role::Active {
             self.end(Reason::Refused);
             return;
         }
-        // The answer to the next SYN has the number that RFC 6528's clock would give it by now.
+        // The response to the next SYN has the initial sequence number that the clock of RFC 6528 gives now.
         let since = self.opening.since.map_or(Duration::ZERO, |t| now.since(t));
         self.iss = self.iss.at(1 + since.as_nanos() / ISN_TICK.as_nanos());
         self.state = State::Listen;
@@ -227,7 +229,7 @@ impl Connection {
         ))
     }
 
-    /// Stores the content of the peer's SYN, and settles the options.
+    /// Stores the content of the peer's SYN, and determines the options in use.
     fn note_syn(&mut self, now: Instant, syn: &Segment) {
         match (&mut self.clock, syn.options.timestamps) {
             (Some(clock), Some(stamps)) => clock.begin(now, stamps.value),
@@ -236,7 +238,7 @@ impl Connection {
         let offer = &self.config.offer;
         let stamped = self.clock.is_some();
         let option_bytes = if stamped { TIMESTAMP_OPTION_BYTES } else { 0 };
-        // An option of zero counts as absent (Linux, `tcp_parse_options`).
+        // An MSS option of zero counts as absent (Linux, `tcp_parse_options`).
         let said = syn.options.mss.filter(|&mss| mss > 0);
         let peer_mss = said.unwrap_or(self.config.default_peer_mss);
         let smss = peer_mss.max(MIN_SEND_MSS).min(self.config.mss) - option_bytes;
@@ -266,8 +268,8 @@ impl Connection {
         });
     }
 
-    /// Returns the round-trip time between this end's SYN and `answer`. If the SYN was retransmitted, `None` (Karn's
-    /// algorithm), unless timestamps tell which one was answered (RFC 7323 §4.1).
+    /// Returns the round-trip time between this end's SYN and `answer`. If the SYN was retransmitted, returns `None`
+    /// (Karn's algorithm), unless timestamps show which transmission was acknowledged (RFC 7323 §4.1).
     fn handshake_rtt(&self, now: Instant, answer: &Segment) -> Option<Duration> {
         if self.opening.attempts <= 1 {
             return self.opening.since.map(|at| now.since(at));
@@ -276,8 +278,8 @@ impl Connection {
         clock.age(now, stamps.echo)
     }
 
-    /// Returns `true` if the first SYN, or SYN with ACK, was certainly lost: it was retransmitted more than once (RFC
-    /// 6928 §2), and timestamps do not show that `answer` answers the first (Linux, `tcp_try_undo_spurious_syn`).
+    /// Returns `true` if a SYN or SYN-ACK counts as lost: it was retransmitted more than once (RFC 6928 §2), and
+    /// timestamps do not show that `answer` acknowledges the first transmission (Linux, `tcp_try_undo_spurious_syn`).
     fn has_lost_syn(&self, answer: &Segment) -> bool {
         let stamps = self.clock.as_ref().zip(answer.options.timestamps);
         let first_answered = stamps
@@ -286,7 +288,8 @@ impl Connection {
         self.opening.repeats > SYN_REPEATS_BORNE && !first_answered
     }
 
-    /// Completes the handshake, which ended with `answer`: creates the two halves. `peer_window` is in bytes.
+    /// Completes the handshake and creates the two halves. `answer` is the last segment of the handshake, and
+    /// `peer_window` is in bytes.
     fn establish(&mut self, now: Instant, answer: &Segment, peer_window: u32) {
         let (Some(peer), Some(build)) = (self.peer, self.build.take()) else {
             return;
@@ -355,7 +358,8 @@ impl Connection {
             sack_compression: self.config.sack_compression,
             sack: negotiated.sack,
             dsack: self.config.offer.dsack,
-            // Only for the room that they take beside SACK blocks: the clock provides the echo.
+            // The receiver needs this only for the number of SACK blocks that fit next to timestamps. The clock
+            // provides the echo.
             timestamps: match negotiated.timestamps {
                 Timestamping::Carried => Some(TimestampEcho::Standard),
                 Timestamping::Absent => None,
@@ -368,7 +372,7 @@ impl Connection {
         }
     }
 
-    /// Returns the SYN, or SYN with ACK, that the state requires.
+    /// Returns the SYN or SYN-ACK that the state requires.
     pub(super) fn syn(&mut self, now: Instant) -> Segment {
         if self.state == State::SynSent && self.clock.is_none() {
             self.clock = self.new_clock(now);

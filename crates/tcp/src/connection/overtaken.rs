@@ -1,14 +1,14 @@
-//! Reordered segments: their timestamp is older than one received before, so they may be old duplicates (RFC 7323 §5.3
-//! R1, PAWS).
+//! Treatment of reordered segments, whose timestamps are older than one received before. They may be old duplicates
+//! (RFC 7323 §5.3 R1, PAWS).
 
 use super::OldStamp;
 use super::engine::Engine;
 use super::header::Segment;
 
-/// Ticks by which any segment may be late in Linux (TCP_PAWS_WINDOW).
+/// Maximum number of ticks by which a timestamp may be older than the newest one in Linux (TCP_PAWS_WINDOW).
 const LINUX_TICKS_BORNE: u32 = 1;
 
-/// Maximum ticks per second of a peer's clock, as assumed by Linux (`tcp_tsval_replay`).
+/// Maximum number of ticks per second of a peer's clock, as assumed by Linux (`tcp_tsval_replay`).
 const LINUX_TICKS_PER_SECOND: u64 = 1200;
 
 /// Treatment of a segment with an old timestamp.
@@ -18,12 +18,13 @@ pub(super) enum Fate {
     Taken,
     /// The segment is dropped silently.
     Ignored,
-    /// The segment is dropped and answered.
+    /// The segment is dropped, and an ACK is sent in response.
     Answered,
 }
 
 impl Engine {
-    /// Returns the treatment by `rule` of `segment`, whose timestamp is `behind` ticks older than the newest.
+    /// Returns the treatment of `segment` according to `rule`. Its timestamp is `behind` ticks older than the newest
+    /// one.
     pub(super) fn fate_of_overtaken(&self, rule: OldStamp, segment: &Segment, behind: u32) -> Fate {
         let is_pure_ack = segment.ack.is_some() && segment.sequence_len() == 0;
         match rule {
@@ -34,11 +35,11 @@ impl Engine {
         }
     }
 
-    /// Linux, `tcp_disordered_ack_check`.
+    /// Returns the treatment of a segment without data, as in Linux (`tcp_disordered_ack_check`).
     fn fate_of_overtaken_ack(&self, segment: &Segment, behind: u32) -> Fate {
         let distance = self.distance(segment);
         if distance < 0 {
-            // Data that was sent later has arrived.
+            // Data that was sent later has already arrived.
             return Fate::Ignored;
         }
         let rto_millis = self.sender.rtt().rto().as_nanos() / 1_000_000;

@@ -1,22 +1,25 @@
-//! Discovery of the path's MTU: by the reports of routers (RFC 1191, RFC 8201), as far as they can be believed (RFC
-//! 5927 §7.2), and by probes where routers do not report (RFC 4821, RFC 8899).
+//! Path MTU discovery: by reports of routers (RFC 1191, RFC 8201), if they are credible (RFC 5927 §7.2), and by probes
+//! if routers send no reports (RFC 4821, RFC 8899).
 //!
-//! The MTU of the link is known. That of the path is at most as large, and may change. There are three signs of it:
+//! The MTU of the first link is known. The path MTU is at most as large, and it may change. There are three signs of
+//! the path MTU:
 //!
 //! - **Packet Too Big.** A router drops the packet and reports the MTU of its next link. The quoted
-//!   sequence number must be in flight, and the MTU smaller than a packet that was sent and no smaller
-//!   than links have. If packets of that length were acknowledged before, the message may be forged: it
-//!   waits until the segment times out, and is void if the segment is acknowledged.
-//! - **A black hole.** Consecutive timeouts without any report (RFC 4821 §7.7): the segment size falls
-//!   to a base that most paths carry, and from there to its half.
-//! - **A probe** that is delivered: the segment size rises. A probe that alone is lost bounds the search.
+//!   sequence number must be in flight, and the MTU must be smaller than a packet that was sent, but not
+//!   smaller than the MTU of any real link. If packets of that length were acknowledged before, the
+//!   message may be forged: it takes effect only when the segment times out, and is discarded if the
+//!   segment is acknowledged.
+//! - **A black hole.** Consecutive timeouts occur without any report (RFC 4821 §7.7). The segment size is
+//!   reduced to a base that most paths can carry, and then to half of the base.
+//! - **A probe.** If a probe is delivered, the segment size is increased. If only the probe is lost, its
+//!   size is an upper bound for the search.
 //!
 //! ```text
-//! search_low ≤ segment size ≤ search_high          probe = the middle, until 8 bytes are left
+//! search_low ≤ segment size ≤ search_high          probe = midpoint, until 8 bytes remain
 //! ```
 //!
-//! A router's report is valid for ten minutes (RFC 1191 §6.3). Sizes in this file are those of segments: an MTU minus
-//! the headers and the options that every segment carries.
+//! A router's report is valid for ten minutes (RFC 1191 §6.3). Sizes in this file are segment sizes: the MTU minus the
+//! headers and the options that every segment carries.
 
 use alloc::boxed::Box;
 
@@ -36,86 +39,85 @@ pub const HEADERS_IPV6: u16 = 60;
 /// Minimum MTU of every IPv6 link (RFC 8200 §5).
 pub const LEAST_MTU_IPV6: u16 = 1280;
 
-/// Minimum window for a probe, in segments (Linux, `tcp_mtu_probe`): enough segments follow the probe to show its loss.
+/// Minimum window for a probe, in segments (Linux, `tcp_mtu_probe`), so that enough segments follow the probe to show
+/// its loss.
 const PROBE_WINDOW_SEGMENTS: u32 = 11;
 
-/// Factor of the wait after a probe that timed out, relative to one that was lost (RFC 4821 §7.6.3).
+/// Factor by which the wait is longer after a probe that timed out than after a lost probe (RFC 4821 §7.6.3).
 const TIMED_OUT_FACTOR: u64 = 5;
 
-/// Parameters of the discovery of a path's MTU. [`PathMtuConfig::IPV4`] and [`PathMtuConfig::IPV6`] have the RFCs'
-/// values.
+/// Parameters of path MTU discovery. [`PathMtuConfig::IPV4`] and [`PathMtuConfig::IPV6`] have the values of the RFCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PathMtuConfig {
-    /// IP and TCP headers without options, in bytes.
+    /// Size of the IP and TCP headers without options, in bytes.
     pub headers: u16,
-    /// When Packet Too Big messages are believed.
+    /// Rule for accepting Packet Too Big messages.
     pub too_big: TooBigRule,
-    /// Least MTU that is believed, in bytes. Smaller reports may be right, but a segment would then have more header
-    /// than data, and many such messages are forged (RFC 5927 §7.1). Linux: `net.ipv4.route.min_pmtu`, 552; IPv6 has at
-    /// least 1280.
+    /// Minimum reported MTU that is accepted, in bytes. Smaller reports may be correct, but segments would then have
+    /// more headers than data, and many such messages are forged (RFC 5927 §7.1). The value for IPv4 is that of Linux
+    /// (`net.ipv4.route.min_pmtu`, 552); IPv6 links have at least 1280.
     pub least_believed: u16,
     /// Retransmission of segments that were too long.
     pub cut: CutRule,
     /// Lifetime of a router's report (RFC 1191 §6.3: 10 min).
     pub lifetime: Duration,
-    /// MTU known before the connection is opened, from another connection.
+    /// MTU that is known from an earlier connection.
     pub known: Option<KnownMtu>,
-    /// When the path is probed.
+    /// Rule for probing the path.
     pub probing: ProbingRule,
     /// MTU that is assumed to be safe, in bytes: the initial `search_low` (RFC 4821 §7.2: 1024; RFC 8899 §5.1.2:
     /// BASE_PLPMTU).
     pub base: u16,
-    /// Least MTU after consecutive timeouts, in bytes (RFC 4821 §7.7: 68, and 1280 for IPv6).
+    /// Minimum MTU after consecutive timeouts, in bytes (RFC 4821 §7.7: 68, and 1280 for IPv6).
     pub least: u16,
-    /// Remaining range in bytes below which the search is over (Linux, `tcp_probe_threshold`: 8).
+    /// Width of the search range, in bytes, below which the search ends (Linux, `tcp_probe_threshold`: 8).
     pub converged: u16,
     /// Time after the end of a search until the next one (RFC 4821 §7.3: 10 min; RFC 8899 §5.1.1: PMTU_RAISE_TIMER).
     pub raise_after: Duration,
-    /// Number of consecutive timeouts that are taken for a black hole: RFC 1122 §4.2.3.5's R1, at least three.
+    /// Number of consecutive timeouts that are treated as a black hole: R1 of RFC 1122 §4.2.3.5, at least three.
     pub black_hole_timeouts: u32,
-    /// Minimum time from the first of these timeouts to the last (Linux considers the time only,
-    /// `retransmits_timed_out`).
+    /// Minimum time from the first of these timeouts to the last (Linux uses only this time, `retransmits_timed_out`).
     pub black_hole_after: Duration,
 }
 
-/// When a Packet Too Big message is believed, if the quoted segment is in flight and the MTU is plausible.
+/// Rule for accepting a Packet Too Big message that quotes a segment in flight and reports a plausible MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TooBigRule {
-    /// Never.
+    /// The message is ignored.
     Never,
-    /// At once (RFC 1191; Linux, `tcp_v4_mtu_reduced`).
+    /// The message takes effect at once (RFC 1191; Linux, `tcp_v4_mtu_reduced`).
     AtOnce,
-    /// At once if no packet of that length was acknowledged; otherwise when the quoted segment times out (RFC 5927
-    /// §7.2, with MAXSEGRTO = 1).
+    /// The message takes effect at once if no longer packet was acknowledged before; otherwise, when the quoted segment
+    /// times out (RFC 5927 §7.2, with MAXSEGRTO = 1).
     Guarded,
 }
 
-/// When the path is probed for a larger MTU.
+/// Rule for probing the path for a larger MTU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbingRule {
-    /// Never, and consecutive timeouts have no effect (Linux's default: `tcp_mtu_probing` 0).
+    /// The path is never probed, and consecutive timeouts have no effect (Linux's default: `tcp_mtu_probing` 0).
     #[default]
     Off,
-    /// Once consecutive timeouts show a black hole (1).
+    /// Probes are sent once consecutive timeouts show a black hole (`tcp_mtu_probing` 1).
     BlackHole,
-    /// From the start, beginning with the base MTU (2).
+    /// Probes are sent from the start, and the segment size starts at the base MTU (`tcp_mtu_probing` 2).
     Always,
 }
 
-/// MTU of a path, and its validity.
+/// Path MTU and its time of validity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownMtu {
     /// MTU in bytes.
     pub mtu: u16,
-    /// Time until which it is valid.
+    /// Time until which the MTU is valid.
     pub until: Instant,
 }
 
 impl PathMtuConfig {
-    /// The RFCs' values for IPv4.
+    /// Values of the RFCs for IPv4.
     pub const IPV4: Self = Self {
         headers: HEADERS_IPV4,
         too_big: TooBigRule::Guarded,
@@ -132,7 +134,7 @@ impl PathMtuConfig {
         black_hole_after: Duration::ZERO,
     };
 
-    /// The RFCs' values for IPv6.
+    /// Values of the RFCs for IPv6.
     pub const IPV6: Self = Self::IPV4.over_ipv6();
 
     /// Returns these values for IPv6, whose links have an MTU of at least 1280 bytes.
@@ -152,14 +154,14 @@ impl PathMtuConfig {
     }
 }
 
-/// State of the path's MTU.
+/// State of path MTU discovery.
 #[derive(Clone, Debug)]
 pub(super) struct PathMtu {
-    /// Largest segment that the link and the peer permit.
+    /// Largest segment that the link and the peer permit, in bytes.
     most: u32,
-    /// Headers of every segment.
+    /// Size of the headers of every segment, in bytes.
     headers: u32,
-    /// Options of every segment.
+    /// Size of the options of every segment, in bytes.
     options: u32,
     /// Segment size that a router has reported, and the time until which it is valid.
     told: Option<(u32, Instant)>,
@@ -167,17 +169,17 @@ pub(super) struct PathMtu {
     sent: (u32, u64),
     /// Length of the longest segment that is known to be acknowledged (RFC 5927 §7.2: maxsizeacked).
     acked: u32,
-    /// Message that is not yet believed.
+    /// Message that has not yet taken effect.
     pending: Option<Pending>,
-    /// Retransmission timeouts that were already examined.
+    /// Number of retransmission timeouts that were already examined.
     timeouts: u64,
     /// Time of the first of the consecutive timeouts.
     timeouts_since: Instant,
-    /// `Some` once the path is probed.
+    /// Search; `None` if the path is not probed.
     search: Option<Box<Search>>,
 }
 
-/// Pending error of RFC 5927 §7.2.
+/// Pending Packet Too Big message (RFC 5927 §7.2).
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     /// Segment size according to the message.
@@ -186,7 +188,7 @@ struct Pending {
     offset: u64,
 }
 
-/// A search for the largest segment that the path carries (RFC 4821 §7.1 and §7.3).
+/// Search for the largest segment that the path can carry (RFC 4821 §7.1 and §7.3).
 #[derive(Clone, Copy, Debug)]
 struct Search {
     low: u32,
@@ -202,11 +204,11 @@ struct Search {
 /// Action to take instead of the sender's next transmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PathTurn {
-    /// None.
+    /// No action.
     None,
     /// Send this probe.
     Probe(Transmit),
-    /// Send no new data, so that a probe fits into the window soon.
+    /// Send no new data, so that the window soon permits a probe.
     Wait,
 }
 
@@ -236,12 +238,12 @@ impl PathMtu {
             .min(self.most)
     }
 
-    /// Bytes of headers and options.
+    /// Returns the size of headers and options, in bytes.
     const fn overhead(&self) -> u32 {
         self.headers + self.options
     }
 
-    /// Notes a segment that leaves (RFC 5927 §7.2: maxsizesent).
+    /// Records a transmission (RFC 5927 §7.2: maxsizesent).
     #[inline]
     pub(super) fn note_sent(&mut self, len: u32, end: u64, una: u64) {
         if len > self.sent.0 {
@@ -271,7 +273,7 @@ impl PathMtu {
 }
 
 impl Search {
-    /// Returns a search between these two sizes.
+    /// Returns a search between the sizes `low` and `high`.
     const fn between(low: u32, high: u32, now: Instant) -> Self {
         Self {
             low,
@@ -282,7 +284,7 @@ impl Search {
         }
     }
 
-    /// Returns the length of the next probe, if one is to be sent now.
+    /// Returns the length of the next probe, if a probe is due.
     fn next(&mut self, now: Instant, most: u32, config: &PathMtuConfig) -> Option<u32> {
         if self.high < self.low + u32::from(config.converged).max(1) {
             let since = *self.converged_at.get_or_insert(now);
@@ -297,8 +299,8 @@ impl Search {
 }
 
 impl Engine {
-    /// Sets the segment size of a new connection: from the known MTU, or to the start of a search. Every segment has
-    /// `reserved` bytes of options beside timestamps.
+    /// Sets the segment size of a new connection, from the known MTU or to the start of a search. Every segment has
+    /// `reserved` bytes of options in addition to timestamps.
     pub(super) fn open_path(&mut self, now: Instant, reserved: u32, config: &PathMtuConfig) {
         self.path.options += reserved;
         let known = config.known.filter(|known| known.until > now);
@@ -317,8 +319,8 @@ impl Engine {
         }
     }
 
-    /// Takes in a router's report that the packet of a segment in flight, which begins at `offset`, is longer than
-    /// `mtu`. Returns `false` if that is not plausible.
+    /// Processes a router's report that the packet of a segment in flight, which begins at `offset`, is longer than
+    /// `mtu`. Returns `false` if the report is ignored.
     pub(super) fn packet_too_big(
         &mut self,
         now: Instant,
@@ -350,7 +352,7 @@ impl Engine {
         true
     }
 
-    /// Takes in a report that may be about a probe: only a probe can be longer than the current segment size.
+    /// Processes a report that may be about a probe. Only a probe can be longer than the current segment size.
     fn probe_too_big(&mut self, len: u32) -> bool {
         match &mut self.path.search {
             Some(search) if self.sender.is_probing_path() && len < search.probe => {
@@ -375,7 +377,7 @@ impl Engine {
         self.sender.set_segment_size(now, len, cut);
     }
 
-    /// Takes in an acknowledgment.
+    /// Processes an acknowledgment.
     pub(super) fn path_acknowledged(&mut self, now: Instant, counters: &mut PathCounters) {
         let una = self.una();
         if self
@@ -394,7 +396,7 @@ impl Engine {
         }
     }
 
-    /// Takes in the outcome of a probe (RFC 4821 §7.6).
+    /// Processes the outcome of a probe (RFC 4821 §7.6).
     fn probe_ended(&mut self, now: Instant, outcome: ProbeOutcome, counters: &mut PathCounters) {
         let smss = self.sender.config().smss;
         let flight = self.sender.scoreboard().flight_size();
@@ -403,8 +405,7 @@ impl Engine {
         let Some(search) = &mut self.path.search else {
             return;
         };
-        // The simplest estimate of the time to the next loss (§7.6.2): a round trip for each segment of the used
-        // window.
+        // Simple estimate of the time until the next loss (§7.6.2): one round trip for each segment of the used window.
         let wait = self.sender.rtt().srtt().unwrap_or_default() * rounds.max(1);
         match outcome {
             ProbeOutcome::Delivered => {
@@ -427,7 +428,7 @@ impl Engine {
         }
     }
 
-    /// Takes in a retransmission timeout, if one occurred since the last call.
+    /// Processes a retransmission timeout, if one occurred since the last call.
     pub(super) fn path_timed_out(
         &mut self,
         now: Instant,
@@ -445,11 +446,11 @@ impl Engine {
         }
         self.path_acknowledged(now, counters);
         if self.is_shut_out() && self.heard_at >= self.path.timeouts_since {
-            // The peer answered with a closed window, so the segment has arrived.
+            // The peer responded with a closed window, so the segment has arrived.
             return;
         }
         if let Some(pending) = self.path.pending {
-            // The quoted segment is not acknowledged: the message is believed (RFC 5927 §7.2).
+            // The quoted segment is not acknowledged, so the message takes effect (RFC 5927 §7.2).
             counters.too_big += 1;
             self.shrink(now, pending.len, CutRule::Window, config);
         } else if config.probing != ProbingRule::Off
@@ -460,7 +461,8 @@ impl Engine {
         }
     }
 
-    /// Reduces the segment size, because segments of the current one vanish (RFC 4821 §7.7; Linux, `tcp_mtu_probing`).
+    /// Reduces the segment size, because segments of the current size are lost without a report (RFC 4821 §7.7; Linux,
+    /// `tcp_mtu_probing`).
     fn escape_black_hole(
         &mut self,
         now: Instant,
@@ -473,7 +475,8 @@ impl Engine {
         let least = self.path.segment(u32::from(config.least));
         let high = self.path.told.map_or(self.path.most, |(len, _)| len);
         let low = match self.path.search.as_deref() {
-            // To the size that is known to be safe, then to the one assumed to be safe, then to half of it.
+            // The size is reduced to the size that is known to be safe, then to the base, which is assumed to be safe,
+            // and then to half.
             Some(search) if smss > search.low => search.low,
             Some(search) if search.low <= base => (search.low / 2).max(least),
             _ => base,
@@ -485,8 +488,8 @@ impl Engine {
         self.sender.set_segment_size(now, low, CutRule::Window);
     }
 
-    /// Returns the action to take instead of the sender's next transmission: expires a router's report, and sends
-    /// probes.
+    /// Returns the action to take instead of the sender's next transmission. Discards an expired report of a router,
+    /// and sends probes.
     pub(super) fn path_turn(
         &mut self,
         now: Instant,
@@ -523,8 +526,9 @@ impl Engine {
         }
     }
 
-    /// Checks RFC 4821 §7.4's conditions that do not depend on the probe: nothing is lost, and enough can follow to
-    /// show the loss of a probe at once. ACKs with SACK blocks would change the size of segments.
+    /// Checks the conditions of RFC 4821 §7.4 that do not depend on the probe: no segment is lost, and the window
+    /// permits enough segments after the probe to show its loss at once. The receiver must not have gaps, because SACK
+    /// blocks would change the segment size.
     fn may_probe(&self) -> bool {
         let sender = &self.sender;
         let calm = matches!(sender.phase(), Some(Phase::Open) | None)
@@ -536,7 +540,7 @@ impl Engine {
 }
 
 impl Connection {
-    /// The path's MTU according to a router's report, for the next connection to the same host (RFC 1191 §6.3).
+    /// Path MTU according to a router's report, for the next connection to the same host (RFC 1191 §6.3).
     #[must_use]
     pub fn path_mtu(&self) -> Option<KnownMtu> {
         let path = &self.engine.as_ref()?.path;

@@ -2,18 +2,18 @@
 
 use core::fmt;
 
-/// State of a connection. The names are RFC 9293's.
+/// State of a connection, with the names of RFC 9293.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
-    /// Waits for a SYN.
+    /// This end waits for a SYN.
     Listen,
-    /// Has sent a SYN.
+    /// This end has sent a SYN.
     SynSent,
-    /// Has received a SYN, has sent its own, and waits for the acknowledgment.
+    /// This end has received a SYN, has sent its own SYN, and waits for the acknowledgment.
     SynReceived,
-    /// Open in both directions.
+    /// The connection is open in both directions.
     Established,
-    /// This end has ended its stream; its FIN is queued or in flight.
+    /// This end has ended its stream; its FIN is not yet acknowledged.
     FinWait1,
     /// This end's FIN is acknowledged; the peer may still send.
     FinWait2,
@@ -23,7 +23,7 @@ pub enum State {
     Closing,
     /// The peer ended its stream first; this end's FIN is not yet acknowledged.
     LastAck,
-    /// Everything is acknowledged; waits for segments that may still be in the network.
+    /// Both FINs are acknowledged; this end waits until no old segments can be in the network.
     TimeWait,
     /// The connection is over.
     Closed,
@@ -36,12 +36,12 @@ pub(super) enum Step {
     Close,
     /// The peer has acknowledged this end's FIN.
     FinAcknowledged,
-    /// The peer's FIN, and everything before it, has arrived.
+    /// The peer's FIN and all data before it have arrived.
     PeerFinished,
 }
 
 impl State {
-    /// Returns the state after `step`; the same state if the step has no meaning in it.
+    /// Returns the state after `step`, or the same state if `step` has no effect in this state.
     pub(super) const fn after(self, step: Step) -> Self {
         match (self, step) {
             (Self::Established, Step::Close) => Self::FinWait1,
@@ -56,7 +56,7 @@ impl State {
         }
     }
 
-    /// Returns `true` if both ends know each other's sequence numbers for certain.
+    /// Returns `true` if both ends have confirmed each other's initial sequence numbers.
     #[must_use]
     pub const fn is_synchronized(self) -> bool {
         !matches!(
@@ -96,7 +96,7 @@ mod tests {
                 .into_iter()
                 .fold(State::Established, |state, step| state.after(step))
         };
-        // RFC 9293 §3.3.2, figure 5.
+        // The expected states follow RFC 9293 §3.3.2, figure 5.
         for (steps, end) in [
             ([Close, FinAcknowledged, PeerFinished], State::TimeWait),
             ([Close, PeerFinished, FinAcknowledged], State::TimeWait),

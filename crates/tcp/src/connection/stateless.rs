@@ -1,4 +1,4 @@
-//! Handshakes without state at the passive end: SYN cookies (RFC 4987 §3.6).
+//! Handshakes for which the passive end stores no state: SYN cookies (RFC 4987 §3.6).
 
 use crate::time::Instant;
 
@@ -6,11 +6,12 @@ use super::header::Segment;
 use super::{BuildSender, Config, Connection, Due};
 
 impl Connection {
-    /// Returns a passive connection whose SYN was answered, with the number `config.iss`, by an end that kept no state.
-    /// `syn` is the SYN, as far as the host can reconstruct it. Next, hand in the segment that acknowledges the answer.
-    /// If it does not establish the connection, nothing will: there are no timers.
+    /// Returns a passive connection whose SYN-ACK, with the sequence number `config.iss`, was sent without storing any
+    /// state. `syn` is the peer's SYN as far as the host can reconstruct it. Next, pass in the segment that
+    /// acknowledges the SYN-ACK. If this segment does not establish the connection, discard the connection: its
+    /// handshake has no timers.
     ///
-    /// The duration of the handshake is unknown, so there is no first round-trip sample.
+    /// The duration of the handshake is unknown, so the handshake yields no round-trip sample.
     #[must_use]
     pub fn answered(config: Config, build: BuildSender, now: Instant, syn: &Segment) -> Self {
         let mut connection = Self::listen(config, build);

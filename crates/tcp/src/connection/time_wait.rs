@@ -1,8 +1,8 @@
-//! State of a connection in TIME-WAIT: enough to answer its peer, and to distinguish a new connection between the same
-//! ends from a stray segment of the old one (RFC 9293 §3.6.1, RFC 6191).
+//! Compact state of a connection in TIME-WAIT. It suffices to respond to the peer, and to distinguish a new connection
+//! between the same ends from old duplicates (RFC 9293 §3.6.1, RFC 6191).
 //!
-//! A [`Connection`] in TIME-WAIT answers for itself. A host that has handed over all its bytes takes
-//! [`Connection::time_wait`] in its place, which is small enough to keep thousands of them.
+//! A [`Connection`] in TIME-WAIT can also respond itself. Once a host has passed all bytes to the application, it can
+//! replace the connection by [`Connection::time_wait`], which is small enough to store thousands of them.
 
 use crate::options::Timestamping;
 use crate::seq::SeqNumber;
@@ -13,18 +13,18 @@ use super::clock::{Carries, Clock, Place};
 use super::header::{Flags, Segment};
 use super::{Connection, Due, State};
 
-/// Minimum distance from the last number of the old connection to the first of a new one: more than an unscaled window,
-/// so that no old segment lies in the new window.
+/// Minimum distance from the last sequence number of the old connection to the first of a new connection. It is larger
+/// than an unscaled window, so that no old segment lies in the new window.
 const DISTANCE: u64 = 1 + (1 << 16);
 
-/// Connection in TIME-WAIT, in its smallest form.
+/// Compact state of a connection in TIME-WAIT.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeWait {
     /// SND.NXT.
     sequence: SeqNumber,
     /// RCV.NXT.
     expected: SeqNumber,
-    /// Window field of its ACKs.
+    /// Window field of the ACKs.
     window: u16,
     clock: Option<Clock>,
     limiter: Limiter,
@@ -34,8 +34,8 @@ pub struct TimeWait {
 }
 
 impl Connection {
-    /// Returns the smallest form of the connection, if it is in TIME-WAIT and has nothing left to report. For the peer,
-    /// it can then replace the connection.
+    /// Returns the compact state if the connection is in TIME-WAIT and has no segment to send. It can then replace the
+    /// connection in the exchange with the peer.
     #[must_use]
     pub fn time_wait(&self) -> Option<TimeWait> {
         let engine = self.engine.as_ref()?;
@@ -67,14 +67,15 @@ impl TimeWait {
         self.until
     }
 
-    /// Takes in a segment from the peer, and returns the answer, if any. Pass a SYN to [`admits`](Self::admits) first.
+    /// Processes a segment from the peer, and returns the response, if any. Pass a SYN to [`admits`](Self::admits)
+    /// first.
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) -> Option<Segment> {
         // RFC 1337: a RST does not end TIME-WAIT.
         if segment.is(Flags::RST) {
             return None;
         }
         if !segment.is(Flags::SYN) {
-            // No timestamps although they were agreed on: dropped (RFC 7323 §3.2).
+            // A segment without timestamps is dropped if timestamps were agreed on (RFC 7323 §3.2).
             if self.clock.is_some() && segment.options.timestamps.is_none() {
                 return None;
             }
@@ -87,7 +88,7 @@ impl TimeWait {
         self.limiter.admits(now).then(|| self.ack(now))
     }
 
-    /// Returns `true` if this is a retransmission of the peer's FIN, which restarts the time (RFC 9293 §3.10.7.4,
+    /// Returns `true` if this is a retransmission of the peer's FIN, which restarts TIME-WAIT (RFC 9293 §3.10.7.4,
     /// eighth).
     fn repeats_fin(&mut self, now: Instant, segment: &Segment) -> bool {
         let end = segment.seq.at(u64::from(segment.sequence_len()));
@@ -112,11 +113,11 @@ impl TimeWait {
         ack
     }
 
-    /// Returns `true` if `syn` may open a new connection between the same ends (RFC 6191 §2), if this end would answer
-    /// an offer of timestamps with `stamping`. Treat a SYN that may not as any other segment.
+    /// Returns `true` if `syn` may open a new connection between the same ends (RFC 6191 §2). `stamping` is this end's
+    /// response to an offer of timestamps. If the result is `false`, treat the SYN like any other segment.
     #[must_use]
     pub fn admits(&self, syn: &Segment, stamping: Timestamping) -> bool {
-        // The last number that the peer used is the number of its FIN.
+        // `expected` follows the peer's last sequence number, which is that of its FIN.
         let later = syn.seq.0.wrapping_sub(self.expected.0) as i32 >= 0;
         let stamps = syn.options.timestamps.filter(|_| stamping.is_on());
         match (&self.clock, stamps) {
@@ -129,8 +130,8 @@ impl TimeWait {
         }
     }
 
-    /// Returns the initial sequence number of a new connection for which the host has chosen `iss`: that number, or one
-    /// larger than all of the old connection (RFC 9293 §3.6.1).
+    /// Returns the initial sequence number of a new connection for which the host has chosen `iss`: either `iss`, or a
+    /// number larger than all numbers of the old connection (RFC 9293 §3.6.1).
     #[must_use]
     pub fn iss_after(&self, iss: SeqNumber) -> SeqNumber {
         let next = self.sequence.at(DISTANCE);

@@ -1,15 +1,15 @@
-//! Timers of a connection that belong to neither of its halves.
+//! Timers of a connection, including those that belong to neither half.
 
 use crate::time::{Duration, Instant};
 
 use super::engine::Engine;
 use super::{Connection, Due, Reason, State};
 
-/// Maximum time between two transmissions of a SYN (the least maximum that RFC 6298 §2.5 permits).
+/// Maximum time between two transmissions of a SYN (the smallest maximum that RFC 6298 §2.5 permits).
 const SYN_TIMEOUT_MAX: Duration = Duration::from_secs(60);
 
 impl Connection {
-    /// Advances time: expires every timer that is due. An early call has no effect.
+    /// Processes every timer that is due at `now`. A call before the next timeout has no effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         match self.state {
             State::Closed | State::Listen => {}
@@ -28,7 +28,7 @@ impl Connection {
         }
     }
 
-    /// Returns the ICMP error that explains the timeout, or else `reason` (RFC 5927 §5.2; Linux, `sk_err_soft`).
+    /// Returns the ICMP error that explains the timeout, or otherwise `reason` (RFC 5927 §5.2; Linux, `sk_err_soft`).
     fn or_unreachable(&self, reason: Reason) -> Reason {
         self.unreachable.map_or(reason, Reason::Unreachable)
     }
@@ -37,7 +37,7 @@ impl Connection {
         Some(self.opening.since? + self.config.open_timeout)
     }
 
-    /// Sets the retransmission timer after a SYN has left.
+    /// Sets the retransmission timer after a SYN was sent.
     pub(super) fn arm_opening(&mut self, now: Instant) {
         let opening = &mut self.opening;
         opening.since.get_or_insert(now);
@@ -71,13 +71,14 @@ impl Connection {
         }
     }
 
-    /// Time at which data has waited too long.
+    /// Returns the time at which data will have waited too long.
     fn user_deadline(&self) -> Option<Instant> {
         let (since, _) = self.engine.as_ref()?.waiting?;
         Some(since + self.config.user_timeout)
     }
 
-    /// Time at which the next keep-alive probe is due, or the connection is given up because no probe was answered.
+    /// Returns the time at which the next keep-alive probe is due, or at which the connection ends because no probe was
+    /// answered.
     fn keep_alive_at(&self) -> Option<Instant> {
         let keep_alive = self.config.keep_alive?;
         let engine = self.engine.as_ref()?;
@@ -94,7 +95,7 @@ impl Connection {
             return;
         };
         if engine.probes >= keep_alive.probes {
-            // Sends a RST, for a peer that is only slow (RFC 9293 §3.8.4 leaves it open).
+            // The RST informs a peer that is only slow (RFC 9293 §3.8.4 permits this).
             self.abort();
             self.pending.closed = Some(Reason::PeerSilent);
             return;
@@ -108,7 +109,7 @@ impl Connection {
     }
 
     /// Latest time for the next call of [`handle_timeout`](Self::handle_timeout), followed by
-    /// [`poll_transmit`](Self::poll_transmit); `None` if only a segment or the application can make a difference.
+    /// [`poll_transmit`](Self::poll_transmit); `None` if only a segment or the application can change the state.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         match self.state {
@@ -134,9 +135,9 @@ impl Connection {
 }
 
 impl Engine {
-    /// Tracks how long the oldest data has waited: since it was written, or since the last progress. While the window
-    /// is closed it is since the peer's last segment, because the connection stays open as long as the peer answers
-    /// probes (RFC 9293 §3.8.6.1, MUST-37).
+    /// Tracks the time since which data has been waiting: since it was written, or since the last progress. While the
+    /// window is closed, the time counts from the peer's last segment, because the connection stays open as long as the
+    /// peer responds to probes (RFC 9293 §3.8.6.1, MUST-37).
     pub(super) fn note_progress(&mut self, now: Instant) {
         if self.sender.is_done() {
             self.waiting = None;

@@ -12,14 +12,14 @@ use super::header::{Flags, Outgoing, Segment};
 use super::path_mtu::PathTurn;
 use super::{Connection, Due, State};
 
-/// Bytes of a SACK option with `blocks` blocks, padding included (RFC 2018 §3).
+/// Returns the size in bytes of a SACK option with `blocks` blocks, including padding (RFC 2018 §3).
 const fn sack_option_bytes(blocks: usize) -> u32 {
     4 + 8 * blocks as u32
 }
 
 impl Connection {
-    /// Returns the next segment to put on the wire now, if any. Call it until it returns `None`, after every other
-    /// call. Segments that arrive together may all be taken in before; one ACK then answers them.
+    /// Returns the next segment to send now, if any. After every other call, call this method until it returns `None`.
+    /// Segments that arrive together may all be passed in before; one ACK then acknowledges all of them.
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
         if let Some(mut reply) = self.reply.take() {
@@ -80,7 +80,7 @@ impl Connection {
             engine.probe = Due::No;
             let ack = engine.receiver.ack();
             let mut probe = engine.pure_ack(now, &ack, clock);
-            // Just below the peer's window, so that the peer must answer (RFC 9293 §3.8.4).
+            // The sequence number is just below the peer's window, so that the peer must respond (RFC 9293 §3.8.4).
             probe.segment.seq = SeqNumber(engine.first().at(engine.nxt()).0.wrapping_sub(1));
             return Some(probe);
         }
@@ -101,7 +101,7 @@ impl Engine {
         bare(segment)
     }
 
-    /// Shortens new segments by the SACK blocks that will stand beside them (Linux, `tcp_current_mss`).
+    /// Shortens new segments by the SACK blocks that they will carry (Linux, `tcp_current_mss`).
     fn leave_room_for_sacks(&mut self) {
         let room = match self.receiver.sack_blocks_at_most() {
             0 => 0,
@@ -110,8 +110,8 @@ impl Engine {
         self.sender.leave_room(room);
     }
 
-    /// Returns a segment of the stream, or a probe of the peer's window. It carries the acknowledgment and the blocks
-    /// received beyond a gap (RFC 2018 §4).
+    /// Returns a segment of the stream, or a probe of the peer's window. The segment carries the acknowledgment and
+    /// SACK blocks (RFC 2018 §4).
     fn data(
         &mut self,
         now: Instant,
@@ -140,7 +140,7 @@ impl Engine {
             self.receiver.note_data_sent(now);
         }
         let data = transmit.offset..end;
-        // Not longer than the sender's segment, whose length has 32 bits.
+        // The range is not longer than the sender's segment, whose length has 32 bits.
         segment.len = (data.end - data.start) as u32;
         if segment.len > 0 {
             segment.ecn = transmit.ecn;
@@ -166,7 +166,7 @@ impl Engine {
         }
     }
 
-    /// Returns a header with the fields of every segment of an established connection.
+    /// Returns a header with the fields that every segment of an established connection has.
     fn header(&mut self, seq: SeqNumber, ack: &Ack) -> Segment {
         self.last_ack_sent = self.receiver.in_order_bytes();
         let window = ack.window >> self.negotiated.shifts.ours;

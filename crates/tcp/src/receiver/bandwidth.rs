@@ -1,25 +1,25 @@
 //! Advertised window that follows the bandwidth measured by the receiver (TCP Westwood §II, last paragraph).
 //!
-//! The paper's sender filters the rate of returning ACKs. Its authors remark that the receiver can filter the arriving
-//! data instead, and report the result to the sender by the advertised window: min(AdvertisedWindow, RTTmin · BWE). A
-//! lost ACK is then no lost sample. The paper does not evaluate this, and does not say how a receiver knows RTTmin;
-//! here it is given.
+//! The paper's sender filters the rate of returning ACKs. Its authors remark that the receiver can instead filter the
+//! arriving data and report the result to the sender in the advertised window: min(AdvertisedWindow, RTTmin · BWE).
+//! Then no sample is lost with an ACK. The paper does not evaluate this method, and does not explain how a receiver
+//! knows RTTmin. Here, RTTmin is a parameter.
 
 use crate::time::{Duration, Instant};
 
-/// Window that follows the bandwidth: the measured bandwidth times the minimum round-trip time.
+/// Window that follows the bandwidth: the product of the measured bandwidth and the minimum round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BandwidthWindow {
     /// RTTmin, the minimum round-trip time of the path.
     pub least_round_trip: Duration,
-    /// Time constant of the filter, in multiples of the time between arrivals. The sender's filter has ten as well, in
-    /// multiples of the time between ACKs.
+    /// Time constant of the filter, in multiples of the time between arrivals. The paper's sender uses ten times the
+    /// time between ACKs.
     pub time_constant: u32,
 }
 
 impl BandwidthWindow {
-    /// Returns the paper's filter, for a path with this minimum round-trip time.
+    /// Returns the parameters of the paper's filter, for a path with this minimum round-trip time.
     #[must_use]
     pub const fn new(least_round_trip: Duration) -> Self {
         Self {
@@ -29,8 +29,8 @@ impl BandwidthWindow {
     }
 }
 
-/// Minimum window in segments. With a smaller window, a lost segment causes no duplicate ACK. The sender's ssthresh has
-/// the same minimum.
+/// Minimum window in segments. With a smaller window, a lost segment would not cause a duplicate ACK. The sender's
+/// ssthresh has the same minimum.
 const LEAST_SEGMENTS: u64 = 2;
 
 /// Estimate of the bandwidth from the arrivals.
@@ -40,10 +40,10 @@ pub(super) struct Arrivals {
     segment: u64,
     /// BWE in bytes per second.
     estimate: f64,
-    /// The last sample.
+    /// Last sample in bytes per second.
     sample: f64,
     last: Option<Instant>,
-    /// Bytes since `last`: several segments may arrive at once.
+    /// Number of bytes since `last`, because several segments may arrive at the same time.
     pending: u64,
 }
 
@@ -60,7 +60,7 @@ impl Arrivals {
         }
     }
 
-    /// Takes in `bytes` bytes that are new.
+    /// Adds `bytes` new bytes that arrived at `now`.
     pub(super) fn take(&mut self, now: Instant, bytes: u64) {
         let Some(last) = self.last else {
             self.last = Some(now);
@@ -73,13 +73,13 @@ impl Arrivals {
         }
         self.last = Some(now);
         let sample = core::mem::take(&mut self.pending) as f64 / interval.as_secs_f64();
-        // §II: a first-order low-pass filter by the trapezoidal rule.
+        // §II: first-order low-pass filter, discretised by the trapezoidal rule.
         let twice = 2.0 * f64::from(self.config.time_constant);
         self.estimate = ((twice - 1.0) * self.estimate + sample + self.sample) / (twice + 1.0);
         self.sample = sample;
     }
 
-    /// RTTmin · BWE in bytes; `None` before the first estimate.
+    /// Returns RTTmin · BWE in bytes, or the minimum window; `None` before the first estimate.
     pub(super) fn window(&self) -> Option<u64> {
         let product = self.estimate * self.config.least_round_trip.as_secs_f64();
         let floor = LEAST_SEGMENTS * self.segment;
@@ -100,7 +100,8 @@ mod tests {
         Arrivals::new(config, 1000)
     }
 
-    /// 1000 B every 10 ms are 100,000 B/s: BWE = (100,000 + 0)/21, then 19/21 of that and 200,000/21.
+    /// 1000 bytes every 10 ms are 100,000 bytes/s. The first BWE is (100,000 + 0)/21; the second is 19/21 of the first
+    /// plus 200,000/21.
     #[test]
     fn the_estimate_and_the_window_by_hand() {
         let mut arrivals = of(700);
@@ -116,7 +117,7 @@ mod tests {
         for n in 3..500 {
             arrivals.take(ms(10 * n), 1000);
         }
-        // In the long run the window is the amount that arrives in a round trip.
+        // After many samples, the window is the number of bytes that arrive in a round-trip time.
         assert!(arrivals.window().is_some_and(|w| w.abs_diff(70_000) <= 1));
     }
 

@@ -5,8 +5,8 @@ use super::ReceiverConfig;
 use crate::reassembly::Reassembly;
 use crate::segment::{MAX_SACK_BLOCKS, SackBlock, SackBlocks};
 
-/// Blocks remembered for the next SACK options. Twice as many as fit, because blocks merge and
-/// older ones then take the room (RFC 2018 §4: as many as possible).
+/// Number of blocks stored for the next SACK options: twice as many as fit into an option. When blocks merge, older
+/// blocks can take their place (RFC 2018 §4: as many blocks as possible).
 const RECENT_BLOCKS: usize = 8;
 
 /// Ranges to report by SACK blocks.
@@ -14,14 +14,14 @@ const RECENT_BLOCKS: usize = 8;
 pub(super) struct Reports {
     /// Duplicate data, for the next ACK only.
     pub(super) duplicate: Option<(u64, u64)>,
-    /// An offset inside each block to report, most recent first.
+    /// An offset inside each block to report, with the most recent block first.
     recent: [u64; RECENT_BLOCKS],
     recent_len: usize,
 }
 
 impl Reports {
-    /// Moves the block that contains `offset` to the front, because the block with the segment
-    /// that caused the ACK comes first (RFC 2018 §4). Blocks below `next` are forgotten.
+    /// Moves the block that contains `offset` to the front, because the block with the segment that caused the ACK must
+    /// be first (RFC 2018 §4). Blocks below `next` are removed.
     pub(super) fn put_first(&mut self, offset: u64, out_of_order: &Reassembly, next: u64) {
         let block = out_of_order.containing(offset);
         let mut kept = [offset; RECENT_BLOCKS];
@@ -37,12 +37,12 @@ impl Reports {
         self.recent_len = len;
     }
 
-    /// Forgets the blocks beyond a gap.
+    /// Removes the blocks beyond a gap.
     pub(super) const fn forget_recent(&mut self) {
         self.recent_len = 0;
     }
 
-    /// Returns an upper bound of the blocks that the next ACK has.
+    /// Returns an upper bound on the number of blocks in the next ACK.
     #[inline]
     pub(super) fn at_most(&self, config: &ReceiverConfig, out_of_order: &Reassembly) -> usize {
         if out_of_order.is_empty() && self.duplicate.is_none() || !config.sack.is_on() {
@@ -53,7 +53,7 @@ impl Reports {
         blocks.min(room(config))
     }
 
-    /// Returns the blocks of the ACK that leaves now.
+    /// Returns the blocks of the ACK that is sent now.
     pub(super) fn take(
         &mut self,
         config: &ReceiverConfig,
@@ -81,7 +81,7 @@ impl Reports {
             self.recent_len = 0;
             return blocks;
         }
-        // Blocks may have merged or been delivered since they were noted: report each once.
+        // Blocks may have merged or been delivered since they were stored. Each block is reported once.
         let mut kept = 0;
         let mut seen = [(0, 0); RECENT_BLOCKS];
         for i in 0..self.recent_len {
@@ -100,7 +100,7 @@ impl Reports {
     }
 }
 
-/// Blocks that fit into an ACK. Timestamps take the room of one (RFC 2018 §3).
+/// Returns the number of blocks that fit into an ACK. Timestamps take the space of one block (RFC 2018 §3).
 const fn room(config: &ReceiverConfig) -> usize {
     match config.timestamps {
         Some(_) => MAX_SACK_BLOCKS - 1,

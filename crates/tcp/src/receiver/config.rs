@@ -1,4 +1,4 @@
-//! The receiver's parameters.
+//! Parameters of a receiver.
 
 use super::bandwidth::BandwidthWindow;
 use super::timing::{AdaptiveAcks, SackCompression};
@@ -6,17 +6,16 @@ use crate::options::{Dsack, Ecn, MarkEcho, OrderEcho, Sack};
 use crate::seq::SeqNumber;
 use crate::time::Duration;
 
-/// When the receiver acknowledges data that arrives in order.
+/// Rule by which the receiver acknowledges data that arrives in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPolicy {
-    /// Every segment at once.
+    /// Every segment is acknowledged at once.
     Immediate,
-    /// Every second full segment, and no later than this after the first (RFC 1122 §4.2.3.2,
-    /// RFC 5681 §4.2: at most 500 ms). Gaps, and the segments that fill them, are acknowledged at
-    /// once.
+    /// Every second full segment is acknowledged, and every segment within this delay (RFC 1122 §4.2.3.2, RFC 5681
+    /// §4.2: at most 500 ms). Segments beyond a gap, and segments that fill a gap, are acknowledged at once.
     Delayed(Duration),
-    /// As Linux does it: every segment at first, then as with `Delayed`, with a delay that follows
-    /// the arrivals.
+    /// As in Linux: at first, every segment is acknowledged; later, as with `Delayed`, but the delay adapts to the
+    /// times between arrivals.
     Adaptive(AdaptiveAcks),
 }
 
@@ -24,10 +23,10 @@ pub enum AckPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimestampEcho {
-    /// The timestamp of the segment that last advanced the window; the earliest if several did
-    /// since the last ACK (RFC 7323 §4.3).
+    /// The timestamp of the segment that last advanced the window. If several segments did so since the last ACK, the
+    /// earliest timestamp (RFC 7323 §4.3).
     Standard,
-    /// The timestamp of the segment that caused the ACK, in order or not, as LE §2.2.1 presumes.
+    /// The timestamp of the segment that caused the ACK, in order or not, as LE §2.2.1 assumes.
     Trigger,
 }
 
@@ -39,11 +38,11 @@ pub struct ReceiverConfig {
     pub irs: SeqNumber,
     /// Payload bytes of a full segment from the peer.
     pub mss: u32,
-    /// Receive buffer in bytes: the largest window.
+    /// Size of the receive buffer in bytes, which is the maximum window.
     pub buffer: u32,
-    /// Acknowledgment of data that arrives in order.
+    /// Rule for acknowledging data that arrives in order.
     pub ack_policy: AckPolicy,
-    /// Compression of the ACKs that a gap causes; takes effect with SACK only.
+    /// Compression of the ACKs that a gap causes. It takes effect only with SACK.
     pub sack_compression: Option<SackCompression>,
     /// SACK blocks in ACKs (RFC 2018).
     pub sack: Sack,
@@ -51,22 +50,21 @@ pub struct ReceiverConfig {
     pub dsack: Dsack,
     /// Timestamp that ACKs echo (RFC 7323); `None` for no timestamps.
     pub timestamps: Option<TimestampEcho>,
-    /// Echo of the order of transmissions (LE §4.2).
+    /// Echo of transmission numbers (LE §4.2).
     pub order_echo: OrderEcho,
     /// Explicit congestion notification, if both ends agreed on it.
     pub ecn: Ecn,
-    /// Duration of the echo of a mark, with classic ECN.
+    /// Rule for echoing marks with classic ECN.
     pub mark_echo: MarkEcho,
-    /// Reads of the application, which empty the buffer.
+    /// Time at which the application reads data from the buffer.
     pub application: Reading,
-    /// Window that follows the bandwidth, as far as the buffer permits (Westwood §II).
+    /// Window that follows the bandwidth, limited by the buffer (Westwood §II).
     pub bandwidth_window: Option<BandwidthWindow>,
 }
 
 impl ReceiverConfig {
-    /// Returns the RFCs' defaults, for segments of `mss` bytes and a peer with which no option was
-    /// agreed on: a buffer of 64 KiB, ACKs delayed by at most 40 ms (RFC 1122 §4.2.3.2: less than
-    /// 0.5 s), an application that reads on demand.
+    /// Returns default parameters for segments of `mss` bytes, without any options: a buffer of 65,535 bytes, ACKs
+    /// delayed by at most 40 ms (RFC 1122 §4.2.3.2: less than 0.5 s), and an application that reads on demand.
     #[must_use]
     pub const fn new(mss: u32) -> Self {
         Self {

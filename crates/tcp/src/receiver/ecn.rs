@@ -1,23 +1,23 @@
-//! Explicit congestion notification at the receiver: the echo of marks by ECE (RFC 3168 §6.1.3,
-//! RFC 8257 §3.2). With Accurate ECN (RFC 9768), [`MarkCounts`] counts the marks instead.
+//! Explicit congestion notification at the receiver: the echo of marks by ECE (RFC 3168 §6.1.3, RFC 8257 §3.2). With
+//! Accurate ECN (RFC 9768), [`MarkCounts`] counts marks instead.
 
 use super::marks::{Answered, CountedPacket, MarkCounts};
 use super::{Due, Receiver};
 use crate::options::{Ecn, MarkEcho};
 use crate::segment::{Bit, Codepoint, DataSegment};
 
-/// Segments after a mark that are acknowledged one by one, by
+/// Number of segments after a mark that are acknowledged one by one with
 /// [`AckPolicy::Adaptive`](super::AckPolicy::Adaptive).
 const HURRY_AFTER_MARK: u32 = 2;
 
 impl Receiver {
-    /// Notes the ECN field of the packet that carried `segment`, and its CWR bit, on a connection
-    /// that uses ECN. Call this before [`handle_data`](Self::handle_data).
+    /// Processes the ECN field of the packet that carried `segment`, and its CWR bit, on a connection that uses ECN.
+    /// Call this method before [`handle_data`](Self::handle_data).
     ///
-    /// From a mark on, ACKs carry ECE until CWR arrives (RFC 3168 §6.1.3); a mark on data that is
-    /// not new in the window is ignored (§6.1.5). With [`MarkEcho::WhileMarked`], each change between
-    /// marked and unmarked data is answered at once (RFC 8257 §3.2). With Accurate ECN every packet
-    /// counts, so call this for packets without data, too (RFC 9768 §3.2).
+    /// After a mark, ACKs carry ECE until CWR arrives (RFC 3168 §6.1.3). A mark on a packet without new data in the
+    /// window is ignored (§6.1.5). With [`MarkEcho::WhileMarked`], each change between marked and unmarked data is
+    /// acknowledged at once (RFC 8257 §3.2). With Accurate ECN, every packet counts, so call this method for packets
+    /// without data as well (RFC 9768 §3.2).
     pub fn note_ecn(&mut self, segment: &DataSegment, field: Codepoint, cwr: Bit) {
         if self.config.ecn == Ecn::Accurate {
             let packets = segment.len.div_ceil(self.config.mss.max(1)).max(1);
@@ -31,7 +31,8 @@ impl Receiver {
         if cwr.is_set() {
             self.ecn_echo = Bit::Clear;
             if self.extras.is_some() && segment.len > 0 {
-                // The peer's window may be very small by now (Linux, `tcp_ecn_accept_cwr`).
+                // The peer's congestion window may now be very small, so it needs an ACK at once (Linux,
+                // `tcp_ecn_accept_cwr`).
                 self.due = Due::Yes;
             }
         }
@@ -46,7 +47,7 @@ impl Receiver {
                 self.ecn_echo = Bit::Set;
                 self.ecn_seen = Bit::Set;
             }
-            // Among segments that could be marked, this one is a retransmission (Linux,
+            // If other segments are ECN-capable, a segment that is not ECN-capable is a retransmission (Linux,
             // `__tcp_ecn_check_ce`).
             Codepoint::NotEct if self.ecn_seen.is_set() => self.hurry(Some(HURRY_AFTER_MARK)),
             Codepoint::NotEct => {}
@@ -54,15 +55,15 @@ impl Receiver {
         }
     }
 
-    /// Returns `true` if the segment has data in the window that was not acknowledged.
+    /// Returns `true` if the segment has new data inside the window.
     fn is_news(&self, segment: &DataSegment) -> bool {
         let start = segment.seq.offset(self.config.irs, self.next);
         start.is_some_and(|start| start < self.edge && start + u64::from(segment.len) > self.next)
     }
 
     /// Sets ECE while the arriving data is marked (RFC 8257 §3.2). If this segment changes the echo, the data that
-    /// waits for an ACK gets one of its own first, with the former echo. CWR has no effect, because the mark of its
-    /// segment is processed after it and decides.
+    /// waits for an ACK is first acknowledged with the former echo. CWR has no effect, because the mark of the same
+    /// segment is processed after CWR and determines the echo.
     #[inline(never)]
     fn follow_marks(&mut self, segment: &DataSegment, field: Codepoint) {
         let marked = Bit::when(field == Codepoint::Ce);
@@ -79,7 +80,7 @@ impl Receiver {
         self.due = Due::Yes;
     }
 
-    /// Counts a packet with `len` bytes of payload for Accurate ECN, or several that were joined.
+    /// For Accurate ECN, counts a packet with `len` bytes of payload, or several merged packets.
     pub(crate) fn count_marks(&mut self, field: Codepoint, len: u32, packets: u32) {
         let waiting = self.unacked > 0;
         let packet = CountedPacket {
@@ -95,13 +96,13 @@ impl Receiver {
         }
     }
 
-    /// Counts of Accurate ECN, on a connection that uses it.
+    /// Returns the counters of Accurate ECN, on a connection that uses it.
     pub(crate) fn mark_counts(&mut self) -> Option<&mut MarkCounts> {
         self.extras.as_mut()?.marks.as_mut()
     }
 
-    /// Packets that arrived marked, as Accurate ECN counts them (RFC 9768 §3.2, `r.cep` without its
-    /// initial value); 0 with other ECN.
+    /// Number of marked packets that arrived, with Accurate ECN (`r.cep` of RFC 9768 §3.2 without its initial value); 0
+    /// without Accurate ECN.
     #[must_use]
     pub fn marked_packets(&self) -> u64 {
         let counts = self

@@ -1,4 +1,4 @@
-//! State of features that few receivers use, in a box of its own so that the others stay small.
+//! State of features that few receivers use. It is boxed so that other receivers stay small.
 
 use alloc::boxed::Box;
 
@@ -9,16 +9,15 @@ use super::timing::Timing;
 use crate::options::{Ecn, MarkEcho};
 use crate::segment::Ack;
 
-/// State of adaptive ACKs, SACK compression, ECN beyond its classic echo, and a window that follows
-/// the bandwidth.
+/// State of adaptive ACKs, SACK compression, ECN other than the classic echo, and a window that follows the bandwidth.
 #[derive(Clone, Debug)]
 pub(super) struct Extras {
     pub(super) timing: Timing,
-    /// Counts of Accurate ECN.
+    /// Counters of Accurate ECN.
     pub(super) marks: Option<MarkCounts>,
-    /// ACK for the data before a change of its marks ([`MarkEcho::WhileMarked`]).
+    /// ACK for the data before a change between marked and unmarked data ([`MarkEcho::WhileMarked`]).
     pub(super) before_change: Option<Ack>,
-    /// Bandwidth that the window follows.
+    /// Bandwidth estimate for the window.
     pub(super) arrivals: Option<Arrivals>,
 }
 

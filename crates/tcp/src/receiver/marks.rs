@@ -1,14 +1,15 @@
-//! Accurate ECN at the receiver (RFC 9768 §3.2): counts of marks, the ACKs that they cause, and the content of the
-//! option.
+//! Accurate ECN at the receiver (RFC 9768 §3.2): counters of marks, the ACKs that marks cause, and the content of the
+//! AccECN option.
 
 use crate::accurate_ecn::{ACE_MASK, CounterOrder, EcnCounters, FIRST_COUNT, first_bytes};
 use crate::segment::Codepoint;
 
-/// Marked packets after which an ACK is due: if data waits for an ACK, and if none does (§3.2.2.5.1).
+/// Number of marked packets after which an ACK is due (§3.2.2.5.1). `MARKS_PER_ACK_WITHOUT_DATA` applies if no data
+/// waits for an ACK.
 const MARKS_PER_ACK: u32 = 2;
 const MARKS_PER_ACK_WITHOUT_DATA: u32 = 3;
 
-/// Counters of an option.
+/// Number of counters in an option.
 const COUNTERS: usize = 3;
 
 /// Initial values of the counters: bytes with ECT(1), ECT(0) and CE. Every array of counters in this file has this
@@ -19,31 +20,32 @@ const INITIAL: [u32; COUNTERS] = [
     first_bytes(Codepoint::Ce),
 ];
 
-/// Packets and bytes that arrived, by their ECN field.
+/// Counts of the packets and bytes that arrived, by ECN field.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkCounts {
-    /// Packets that arrived marked.
+    /// Number of marked packets that arrived.
     packets: u64,
-    /// Payload bytes by ECN field.
+    /// Number of payload bytes by ECN field.
     bytes: [u32; COUNTERS],
-    /// Payload bytes by ECN field that were reported to the peer.
+    /// Number of payload bytes by ECN field, as last reported to the peer.
     told: [u32; COUNTERS],
     /// ECN field of the last packet.
     last: Codepoint,
-    /// Marked packets since the last ACK.
+    /// Number of marked packets since the last ACK.
     unanswered: u32,
-    /// The next ACK acknowledges ACKs. It has no SACK blocks, so that the peer does not take it for a duplicate.
+    /// `true` if the next ACK acknowledges ACKs. It then has no SACK blocks, so that the peer does not treat it as a
+    /// duplicate.
     for_acks: bool,
 }
 
 /// Packet to count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedPacket {
-    /// Its ECN field.
+    /// ECN field of the packet.
     pub(crate) field: Codepoint,
-    /// Its payload in bytes.
+    /// Payload length in bytes.
     pub(crate) len: u32,
-    /// Number of packets that were joined into this one.
+    /// Number of packets that were merged into this one.
     pub(crate) packets: u32,
 }
 
@@ -59,10 +61,11 @@ pub(crate) enum Answered {
 /// Counters to put into an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// Every counter that has ever changed, if one has changed since the last report (§3.2.3.3, the recommended simple
-    /// scheme).
+    /// Every counter that has ever changed, if a counter has changed since the last report (§3.2.3.3, the recommended
+    /// simple scheme).
     Changed,
-    /// All counters, or as many as fit, but all that have changed; ECT(1) first (Linux, `tcp_ecn_option` = 2).
+    /// As many counters as fit, with ECT(1) first, if all changed counters are among them (Linux, `tcp_ecn_option` =
+    /// 2).
     All,
 }
 
@@ -79,7 +82,7 @@ impl Default for MarkCounts {
     }
 }
 
-/// Index of the counter for this field.
+/// Returns the index of the counter for this field.
 const fn place(field: Codepoint) -> Option<usize> {
     match field {
         Codepoint::NotEct => None,
@@ -90,12 +93,12 @@ const fn place(field: Codepoint) -> Option<usize> {
 }
 
 impl MarkCounts {
-    /// Counts a marked packet of the handshake, which is also fed back by other means (§3.2.2.2).
+    /// Counts a marked packet of the handshake. The handshake also reports this mark separately (§3.2.2.2).
     pub(crate) const fn begin_marked(&mut self) {
         self.packets = 1;
     }
 
-    /// Counts a packet; `waiting` is `true` if data waits for an ACK.
+    /// Counts a packet. `waiting` is `true` if data waits for an ACK.
     pub(crate) fn count(&mut self, packet: CountedPacket, waiting: bool) -> Answered {
         let field = packet.field;
         let edge = (field == Codepoint::Ce) != (self.last == Codepoint::Ce);
@@ -107,7 +110,7 @@ impl MarkCounts {
             self.packets += u64::from(packet.packets);
             self.unanswered = self.unanswered.saturating_add(packet.packets);
         }
-        // A change of marks on an ACK alone is not answered.
+        // A change between marked and unmarked packets causes no ACK if the packet has no data.
         if edge && packet.len > 0 {
             return Answered::Now;
         }
@@ -122,7 +125,7 @@ impl MarkCounts {
         Answered::Now
     }
 
-    /// Notes that an ACK leaves. Returns its ACE field, and `true` if it may carry SACK blocks.
+    /// Called when an ACK is sent. Returns its ACE field, and `true` if the ACK may carry SACK blocks.
     pub(crate) const fn acked(&mut self) -> (u8, bool) {
         self.unanswered = 0;
         let for_acks = self.for_acks;
@@ -133,26 +136,26 @@ impl MarkCounts {
         )
     }
 
-    /// Packets that arrived marked.
+    /// Number of marked packets that arrived.
     pub(crate) const fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Returns how many counters an option needs to include all that have changed since the last report.
+    /// Returns the number of counters that an option needs so that it includes all counters that have changed since the
+    /// last report.
     pub(crate) fn needed(&self, wanted: Wanted) -> usize {
         self.up_to(self.order(wanted), |at| self.bytes[at] != self.told[at])
     }
 
     fn order(&self, wanted: Wanted) -> CounterOrder {
         match wanted {
-            // No data has arrived with ECT(1), so its counter comes last.
+            // No data has arrived with ECT(1), so the counter of ECT(1) is last.
             Wanted::Changed if self.bytes[0] == INITIAL[0] => CounterOrder::Ect0First,
             Wanted::Changed | Wanted::All => CounterOrder::Ect1First,
         }
     }
 
-    /// Returns the counters of an option with room for at most `room` of them; `None` if no option is due, or if a
-    /// changed counter does not fit.
+    /// Returns an option with at most `room` counters; `None` if no option is due or a changed counter does not fit.
     pub(crate) fn option(&mut self, wanted: Wanted, room: usize) -> Option<EcnCounters> {
         let order = self.order(wanted);
         let len = match wanted {
@@ -180,7 +183,7 @@ impl MarkCounts {
         EcnCounters::new(order, &order.fields().map(first_bytes))
     }
 
-    /// Returns how many counters it takes to include all that satisfy `wants`.
+    /// Returns the number of leading counters that includes all counters that satisfy `wants`.
     fn up_to(&self, order: CounterOrder, wants: impl Fn(usize) -> bool) -> usize {
         let fields = order.fields();
         let last = fields

@@ -31,7 +31,7 @@ fn receiver(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
     Receiver::new(config)
 }
 
-/// Hands in segment `n` of a stream of full segments at `ms` milliseconds, and returns the ACK.
+/// Passes in segment `n` of a stream of full segments at `ms` milliseconds. Returns the ACK.
 fn arrive(receiver: &mut Receiver, ms: u64, n: u32) -> Option<Ack> {
     let segment = DataSegment {
         seq: SeqNumber(n * MSS),
@@ -57,7 +57,7 @@ fn the_most_recent_block_comes_first_and_four_fit() {
     let ack = arrive(&mut r, 0, 10).unwrap();
     assert_eq!(ack.ack.0, 0);
     assert_eq!(blocks(&ack), [(10, 11), (8, 9), (6, 7), (4, 5)]);
-    // Filling 7 joins 6 and 8: one block, and the joined block comes first.
+    // Segment 7 merges the blocks of 6 and 8 into one block, which is reported first.
     let ack = arrive(&mut r, 0, 7).unwrap();
     assert_eq!(blocks(&ack), [(6, 9), (10, 11), (4, 5), (2, 3)]);
 }
@@ -85,7 +85,7 @@ fn a_duplicate_is_reported_first_and_once() {
     assert_eq!((ack.ack.0, blocks(&ack)), (3 * MSS, vec![]));
 }
 
-/// Hands in the bytes `range`, and returns the blocks of the ACK in bytes.
+/// Passes in the bytes `range`. Returns the blocks of the ACK in bytes.
 fn arrive_bytes(receiver: &mut Receiver, range: core::ops::Range<u32>) -> Vec<(u32, u32)> {
     let segment = DataSegment {
         seq: SeqNumber(range.start),
@@ -100,7 +100,7 @@ fn arrive_bytes(receiver: &mut Receiver, range: core::ops::Range<u32>) -> Vec<(u
 
 #[test]
 fn a_partial_duplicate_is_reported() {
-    // RFC 2883 §4.2, examples 4 to 6.
+    // The sequences are examples 4 to 6 of RFC 2883 §4.2.
     let mut r = receiver(|_| {});
     arrive_bytes(&mut r, 0..1000);
     arrive_bytes(&mut r, 2000..2500);
@@ -127,13 +127,13 @@ fn a_partial_duplicate_is_reported() {
 
 #[test]
 fn the_first_of_two_duplicate_parts_is_reported() {
-    // RFC 2883 §4.2.3, with a gap between them.
+    // RFC 2883 §4.2.3: the segment contains two duplicate parts with a gap between them.
     let mut r = receiver(|_| {});
     arrive_bytes(&mut r, 1500..2000);
     arrive_bytes(&mut r, 2500..3000);
     let report = arrive_bytes(&mut r, 1000..3500);
     assert_eq!(report, [(1500, 2000), (1000, 3500)]);
-    // This segment fills the gap and overlaps the data behind it.
+    // This segment fills the gap and overlaps the data after it.
     let segment = DataSegment {
         seq: SeqNumber(0),
         len: 1200,
@@ -170,7 +170,7 @@ fn gaps_and_their_filling_are_acknowledged_at_once() {
     assert_eq!(arrive(&mut r, 0, 0), None);
     assert_eq!(arrive(&mut r, 1, 2).map(|a| a.ack.0), Some(MSS));
     assert_eq!(arrive(&mut r, 2, 4).map(|a| a.ack.0), Some(MSS));
-    // 1 fills the first gap, with 3 still missing.
+    // Segment 1 fills the first gap; segment 3 is still missing.
     assert_eq!(arrive(&mut r, 3, 1).map(|a| a.ack.0), Some(3 * MSS));
     assert_eq!(arrive(&mut r, 4, 3).map(|a| a.ack.0), Some(5 * MSS));
 }
@@ -184,7 +184,7 @@ fn the_echoed_timestamp_is_the_earliest_unacknowledged_or_the_trigger() {
     });
     arrive(&mut r, 0, 0);
     assert_eq!(arrive(&mut r, 0, 1).unwrap().timestamp_echo, Some(1));
-    // Out of order: the last in-order segment's echo is repeated.
+    // Segment 5 is out of order, so the timestamp of the last segment in order is echoed again.
     assert_eq!(arrive(&mut r, 0, 5).unwrap().timestamp_echo, Some(1));
     let mut r = receiver(|c| c.timestamps = Some(TimestampEcho::Trigger));
     assert_eq!(arrive(&mut r, 0, 5).unwrap().timestamp_echo, Some(6));
@@ -223,7 +223,8 @@ fn a_probe_below_the_window_is_answered() {
     assert_eq!(r.poll_ack().map(|a| a.ack.0), Some(0));
 }
 
-/// A receiver of segments of 1000 bytes that acknowledges every second segment, with ECE while they are marked.
+/// Returns a receiver of segments of 1000 bytes that acknowledges every second segment, and that sends ECE while the
+/// data is marked.
 fn following() -> Receiver {
     let mut config = ReceiverConfig::new(1000);
     config.ack_policy = AckPolicy::Delayed(Duration::from_millis(40));
@@ -232,7 +233,7 @@ fn following() -> Receiver {
     Receiver::new(config)
 }
 
-/// Hands in segment `number`, and returns its ACKs: number of segments acknowledged, and `true` for ECE.
+/// Passes in segment `number`. Returns the ACKs: the number of segments acknowledged, and `true` for ECE.
 fn acks_of(receiver: &mut Receiver, number: u32, field: Codepoint) -> Vec<(u32, bool)> {
     acks_with_cwr(receiver, number, field, Bit::Clear)
 }
@@ -258,17 +259,19 @@ fn acks_with_cwr(
 
 #[test]
 fn ece_follows_the_marks_of_the_data_that_an_ack_reports() {
-    // RFC 8257 §3.2, figure 1: one ACK for two segments in each state, and one at once at each change.
+    // RFC 8257 §3.2, figure 1: in each state, one ACK is sent for two segments; at each change of state, an ACK is sent
+    // at once.
     use Codepoint::{Ce, Ect0};
     let mut r = following();
     assert_eq!(acks_of(&mut r, 0, Ect0), []);
     assert_eq!(acks_of(&mut r, 1, Ect0), [(2, false)]);
-    // A mark with nothing waiting: at once, with ECE.
+    // No data waits for an ACK, so the marked segment is acknowledged at once, with ECE.
     assert_eq!(acks_of(&mut r, 2, Ce), [(3, true)]);
     assert_eq!(acks_of(&mut r, 3, Ce), []);
     assert_eq!(acks_of(&mut r, 4, Ce), [(5, true)]);
     assert_eq!(acks_of(&mut r, 5, Ce), []);
-    // An unmarked segment, while a marked one waits: an ACK for the marked one, and one without ECE.
+    // An unmarked segment arrives while a marked one waits: the marked segment is acknowledged with ECE, and then the
+    // unmarked one without ECE.
     assert_eq!(acks_of(&mut r, 6, Ect0), [(6, true), (7, false)]);
     assert_eq!(acks_of(&mut r, 7, Ect0), []);
     assert_eq!(acks_of(&mut r, 8, Ce), [(8, false), (9, true)]);

@@ -1,7 +1,7 @@
-//! Timing of ACKs, where it follows the data.
+//! Timing of ACKs that adapts to the arriving data.
 //!
-//! RFC 1122 §4.2.3.2 and RFC 5681 §4.2 limit how long an ACK may wait, but do not say how long it should. Linux has two
-//! answers: [adaptive ACKs](adaptive) for data in order, and [compression](compression) of the ACKs that gaps cause.
+//! RFC 1122 §4.2.3.2 and RFC 5681 §4.2 limit the delay of an ACK, but do not recommend a delay. Linux has two methods:
+//! [adaptive ACKs](adaptive) for data in order, and [compression](compression) of the ACKs that gaps cause.
 
 mod adaptive;
 mod compression;
@@ -14,7 +14,7 @@ use crate::time::{Duration, Instant};
 use adaptive::Adaptive;
 use compression::Compressed;
 
-/// Time at which an ACK leaves.
+/// Time at which an ACK is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     /// At once.
@@ -23,12 +23,12 @@ enum Answer {
     After(Duration),
 }
 
-/// State of a receiver whose ACKs follow the data.
+/// State of a receiver with adaptive ACKs or SACK compression.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timing {
     adaptive: Option<Adaptive>,
     compressed: Option<Compressed>,
-    /// The round-trip time, if the host has told it.
+    /// Round-trip time, if the host has reported it.
     round_trip: Option<Duration>,
 }
 
@@ -48,7 +48,7 @@ impl Timing {
         })
     }
 
-    /// Notes that an ACK left; `wanted` is `true` if one was due or delayed.
+    /// Called when an ACK was sent. `wanted` is `true` if an ACK was due or delayed.
     pub(super) fn acked(&mut self, wanted: bool) {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.acked(wanted);
@@ -58,7 +58,7 @@ impl Timing {
         }
     }
 
-    /// Notes that the delayed ACK is due.
+    /// Called when the delayed ACK becomes due.
     fn expired(&mut self) {
         let held = self.compressed.as_ref().is_some_and(|c| c.held > 0);
         if let Some(adaptive) = &mut self.adaptive
@@ -68,7 +68,7 @@ impl Timing {
         }
     }
 
-    /// Returns when to answer a segment that leaves a gap at `next`.
+    /// Returns the time of the ACK for a segment that leaves a gap at `next`.
     fn beyond(&mut self, next: u64) -> Answer {
         if self.adaptive.as_ref().is_some_and(Adaptive::is_quick) {
             return Answer::Now;
@@ -80,8 +80,8 @@ impl Timing {
 }
 
 impl Receiver {
-    /// Answers `len` bytes that arrived in order, with [`AckPolicy::Adaptive`]. `filled` is `true`
-    /// if they filled a gap, or part of one.
+    /// With [`AckPolicy::Adaptive`], schedules the ACK for `len` bytes that arrived in order. `filled` is `true` if the
+    /// bytes filled a gap completely or in part.
     #[inline(never)]
     pub(super) fn answer_in_order(&mut self, now: Instant, len: u64, filled: bool) {
         let window = self.edge - self.last_ack;
@@ -94,7 +94,7 @@ impl Receiver {
         let Some(adaptive) = &mut timing.adaptive else {
             return;
         };
-        // A segment is shorter than 4 GiB.
+        // The cast does not truncate, because a segment is shorter than 4 GiB.
         adaptive.data_came(now, len as u32, self.config.mss, window);
         let mut answer = adaptive.answer(self.unacked, round_trip);
         if filled && !gap {
@@ -110,7 +110,7 @@ impl Receiver {
         self.answer(now, answer);
     }
 
-    /// Answers a segment that arrived beyond a gap.
+    /// Schedules the ACK for a segment that arrived beyond a gap.
     pub(super) fn answer_beyond_gap(&mut self, now: Instant) {
         match &mut self.extras {
             None => self.due = Due::Yes,
@@ -131,8 +131,7 @@ impl Receiver {
         }
     }
 
-    /// Makes an ACK due if the application has read `taken` bytes and an adaptive receiver
-    /// acknowledges what was read.
+    /// Makes an ACK due if the application has read `taken` bytes and the adaptive policy acknowledges reads.
     pub(super) fn acknowledge_read(&mut self, taken: u64) {
         if let Some(extras) = &self.extras
             && let Some(adaptive) = &extras.timing.adaptive
@@ -143,8 +142,7 @@ impl Receiver {
         }
     }
 
-    /// Stops delaying ACKs for some segments, because the peer seems to need ACKs: for at most
-    /// `most` segments, if given.
+    /// Stops delaying ACKs for some segments (at most `most`, if given), because the peer probably needs ACKs.
     pub(super) fn hurry(&mut self, most: Option<u32>) {
         let window = self.edge - self.last_ack;
         if let Some(extras) = &mut self.extras
@@ -154,7 +152,7 @@ impl Receiver {
         }
     }
 
-    /// Advances time: the delayed ACK may be due.
+    /// Makes the delayed ACK due if its delay has ended at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.delayed_until.is_some_and(|at| at <= now) {
             if let Some(extras) = &mut self.extras {
@@ -164,23 +162,22 @@ impl Receiver {
         }
     }
 
-    /// Latest time for the next call of [`handle_timeout`](Self::handle_timeout), if one is needed.
+    /// Latest time for the next call of [`handle_timeout`](Self::handle_timeout), if a call is needed.
     #[must_use]
     pub const fn next_timeout(&self) -> Option<Instant> {
         self.delayed_until
     }
 
-    /// Returns `true` if the host is to report round-trip times
-    /// ([`tell_round_trip`](Self::tell_round_trip)).
+    /// Returns `true` if the host should report round-trip times ([`tell_round_trip`](Self::tell_round_trip)).
     #[inline]
     #[must_use]
     pub const fn wants_round_trip(&self) -> bool {
         self.extras.is_some()
     }
 
-    /// Reports this end's estimate of the round trip: the smoothed time, if there was a sample, and
-    /// the retransmission timeout. [`AckPolicy::Adaptive`] and [`SackCompression`] use it for the
-    /// data that is handed in next; without it they assume full delays and a timeout of 1 s.
+    /// Sets this end's estimates: the smoothed round-trip time, if there was a sample, and the retransmission timeout.
+    /// [`AckPolicy::Adaptive`] and [`SackCompression`] use these values for the data that arrives next. Without a
+    /// round-trip time, they use their maximum delays; the timeout is 1 s by default.
     pub fn tell_round_trip(&mut self, smoothed: Option<Duration>, rto: Duration) {
         if let Some(extras) = &mut self.extras {
             extras.timing.round_trip = smoothed;
@@ -190,8 +187,8 @@ impl Receiver {
         }
     }
 
-    /// Notes that this end has sent data. If it was sent in answer to data that arrived, ACKs ride
-    /// on data from now on ([`AckPolicy::Adaptive`]).
+    /// Called when this end has sent data. If the data was sent soon after data had arrived, ACKs are piggybacked on
+    /// data from now on ([`AckPolicy::Adaptive`]).
     #[inline]
     pub fn note_data_sent(&mut self, now: Instant) {
         if let Some(extras) = &mut self.extras
@@ -201,9 +198,9 @@ impl Receiver {
         }
     }
 
-    /// Notes that the segment handed in next ends the peer's stream after `len` bytes. With
-    /// [`AckPolicy::Adaptive`] its ACK may wait, because the application will soon answer by ending
-    /// its own stream. Returns `true` if the ACK may wait.
+    /// Announces that the next segment ends the peer's stream after `len` bytes. With [`AckPolicy::Adaptive`], the ACK
+    /// of this segment may be delayed, because the application will probably close its own stream soon. Returns `true`
+    /// if the ACK may be delayed.
     pub fn note_end(&mut self, len: u32) -> bool {
         let adaptive = self
             .extras

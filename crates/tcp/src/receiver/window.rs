@@ -1,25 +1,25 @@
-//! The advertised window: it opens as the application reads, in steps that are worth an ACK, and
-//! never shrinks (RFC 9293 §3.8.6).
+//! Advertised window. It opens when the application reads, in steps that are large enough for silly window avoidance,
+//! and never shrinks (RFC 9293 §3.8.6).
 
 use super::bandwidth::Arrivals;
 use super::{Due, Receiver};
 
 impl Receiver {
-    /// Returns the receiver with windows advertised in steps of 2^`shift` bytes (RFC 7323 §2.3).
-    /// The part of a window below a step is invisible to the peer, and so not open to it.
+    /// Returns the receiver with windows advertised in units of 2^`shift` bytes (RFC 7323 §2.3). The peer cannot see,
+    /// and therefore cannot use, the part of a window that is less than a unit.
     #[must_use]
     pub const fn telling_shifted(mut self, shift: u8) -> Self {
         self.window_shift = shift;
         self
     }
 
-    /// Reads up to `bytes` bytes for the application and returns how many there were. The window
-    /// may have opened: poll for an ACK.
+    /// Reads up to `bytes` bytes for the application, and returns the number of bytes read. This may open the window,
+    /// so call [`poll_ack`](Self::poll_ack) afterwards.
     pub fn read(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.next - self.read);
         self.read += taken;
-        // Receiver's half of silly window avoidance (RFC 9293 §3.8.6.2.2): advertise only an
-        // opening of a segment or half the buffer.
+        // Receiver's part of silly window avoidance (RFC 9293 §3.8.6.2.2): the window is advertised only if it opens by
+        // at least one segment or half the buffer.
         let (edge, advertised) = (self.edge_now(), self.visible(self.edge));
         let worth = self.worthwhile_opening();
         if edge - self.edge >= worth
@@ -32,18 +32,19 @@ impl Receiver {
         taken
     }
 
-    /// The least opening of the window to advertise: a segment or half the buffer (RFC 9293 §3.8.6.2.2).
+    /// Returns the minimum number of bytes by which the window must open to be advertised: one segment or half the
+    /// buffer, whichever is smaller (RFC 9293 §3.8.6.2.2).
     pub(super) fn worthwhile_opening(&self) -> u64 {
         u64::from(self.config.mss).min(u64::from(self.config.buffer / 2).max(1))
     }
 
-    /// Bytes that a peer sees of a window whose right edge is `edge`.
+    /// Returns the number of bytes that a peer sees of a window whose right edge is `edge`.
     const fn visible(&self, edge: u64) -> u64 {
         edge.saturating_sub(self.next) >> self.window_shift << self.window_shift
     }
 
-    /// The right edge that the buffer permits now, and the bandwidth if the window follows it;
-    /// never left of the edge that was advertised.
+    /// Returns the right edge that the buffer permits now, limited by the bandwidth if the window follows the
+    /// bandwidth. It is never below the advertised edge.
     pub(super) fn edge_now(&self) -> u64 {
         let permitted = self.read + u64::from(self.config.buffer);
         let arrivals = self.extras.as_ref().and_then(|e| e.arrivals.as_ref());

@@ -1,4 +1,4 @@
-//! Scoreboard: effects of ACKs and SACK blocks, and lookup of segments.
+//! Tests of the scoreboard: effects of ACKs and SACK blocks, and lookup of segments.
 
 use alloc::vec;
 
@@ -15,7 +15,8 @@ fn missing_segments_are_cut_and_renumbered() {
         .iter_from(board.first())
         .map(|(id, s)| (id.0, s.start, s.len))
         .collect();
-    // Half of the first, the sacked second whole, the third.
+    // The pieces are the remaining half of the first segment, the sacked second segment, which is not cut, and the
+    // third segment.
     let pieces = [
         (500, 400),
         (900, 100),
@@ -74,9 +75,9 @@ fn the_cumulative_ack_reports_holes_but_not_sacked_segments() {
 #[test]
 fn a_hole_ends_at_the_next_sacked_segment() {
     let mut board = board(10);
-    // Nothing is sacked, so the length is unknown.
+    // No segment is sacked, so the length of the hole is unknown.
     assert_eq!(board.hole(0), 1);
-    // 0, 1, 2 are missing, 3 and 4 are not, 5 is; for 7 to 9 it is unknown.
+    // Segments 0, 1, 2 and 5 are missing, and 3, 4 and 6 are sacked. The hole from 7 on has an unknown length.
     apply(&mut board, 0, &[(3000, 5000), (6000, 7000)]);
     assert_eq!(board.hole(0), 3);
     assert_eq!(board.hole(1000), 2);
@@ -167,11 +168,11 @@ fn a_retransmitted_segment_keeps_its_place() {
 fn blocks_are_limited_to_outstanding_data() {
     let mut board = board(5);
     apply(&mut board, 2000, &[]);
-    // From below SND.UNA to beyond SND.NXT: all outstanding segments.
+    // A block from below SND.UNA to beyond SND.NXT reports all outstanding segments.
     let (applied, ids) = apply(&mut board, 2000, &[(0, 9000)]);
     assert_eq!((ids, applied.sacked_bytes), (vec![2, 3, 4], 3000));
     board.check();
-    // Nothing is left to report, not even piece by piece.
+    // The same blocks again, and parts of them, report no segment.
     assert_eq!(apply(&mut board, 2000, &[(2000, 3000), (4000, 5000)]).1, []);
     let (applied, ids) = apply(&mut board, 5000, &[]);
     assert_eq!((ids, applied.delivered_bytes), (vec![], 0));
@@ -181,7 +182,8 @@ fn blocks_are_limited_to_outstanding_data() {
 
 #[test]
 fn gaps_between_blocks_are_found_in_any_order_of_arrival() {
-    // Every second segment, then the rest: the paths over sacked segments lengthen and merge.
+    // Every second segment is sacked, then the remaining ones, so that the paths over sacked segments become longer and
+    // merge.
     let mut board = board(20);
     for n in (0..20).step_by(2) {
         assert_eq!(apply(&mut board, 0, &[(n * 1000, (n + 1) * 1000)]).1, [n]);

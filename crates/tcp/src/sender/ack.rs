@@ -1,5 +1,5 @@
-//! Evaluation of an ACK before any plug-in is called: the data that it acknowledges, whether it is a duplicate, the
-//! round-trip time, and the peer's window.
+//! Evaluation of an ACK before any plug-in is called: acknowledged data, kind of the ACK, round-trip time, and the
+//! peer's window.
 
 use alloc::vec::Vec;
 
@@ -13,8 +13,8 @@ use crate::segment::{Ack, Bit};
 use crate::time::{Duration, Instant};
 
 impl State {
-    /// Returns the stream offset up to which the ACK acknowledges; `None` if it acknowledges data that was never sent
-    /// (RFC 9293 §3.10.7.4).
+    /// Returns the stream offset of the cumulative acknowledgment; `None` if the ACK acknowledges data that was never
+    /// sent (RFC 9293 §3.10.7.4).
     #[inline(always)]
     pub(crate) fn acknowledged_offset(&self, ack: &Ack) -> Option<u64> {
         let una = self.scoreboard.una();
@@ -22,8 +22,8 @@ impl State {
         (offset <= self.scoreboard.nxt()).then_some(offset)
     }
 
-    /// Takes in an ACK of everything before `offset` and returns its facts. `delivered` is empty, and receives the
-    /// segments that the ACK reports.
+    /// Applies an ACK of all data before `offset`, and returns its facts. `delivered` is empty; the segments that the
+    /// ACK reports for the first time are appended to it.
     #[inline(always)]
     pub(crate) fn take_in<'a>(
         &mut self,
@@ -143,20 +143,21 @@ impl State {
         }
     }
 
-    /// Returns the bytes by which the ACK lets the window grow, if it may grow on an advance.
+    /// Returns the number of bytes that count for the growth of the window on an ACK with
+    /// [`Growth::Acked`](crate::recovery::Growth::Acked).
     #[inline(always)]
     pub(crate) fn credited(&mut self, facts: &AckFacts<'_>) -> u64 {
         match self.config.credit {
             CreditRule::Acknowledged => facts.acked_bytes,
             CreditRule::Delivered if !self.config.sack.is_on() => self.presumed_news(facts),
-            // On a path that reorders, sacked data counts as acknowledged (Linux: `tcp_may_raise_cwnd`).
+            // On a path that reorders packets, sacked data counts as acknowledged (Linux: `tcp_may_raise_cwnd`).
             CreditRule::Delivered if facts.acked_bytes == 0 && !self.stats.is_reordered() => 0,
             CreditRule::Delivered => facts.delivered_bytes,
         }
     }
 
-    /// Without SACK: returns the bytes of an advance that no duplicate ACK stood for; at least a segment, for the hole
-    /// that it fills.
+    /// Without SACK, returns the number of bytes of an advance that duplicate ACKs are not assumed to have reported. An
+    /// advance has at least one new segment, which fills the hole.
     fn presumed_news(&mut self, facts: &AckFacts<'_>) -> u64 {
         let smss = u64::from(self.config.smss);
         let acked = facts.acked_bytes;
@@ -165,7 +166,7 @@ impl State {
             let flight = self.scoreboard.flight_size();
             let most = flight.saturating_sub(smss);
             if known + smss > most {
-                // More duplicate ACKs than segments that can have caused one (`tcp_check_reno_reordering`).
+                // There are more duplicate ACKs than segments that can have caused them (`tcp_check_reno_reordering`).
                 self.stats.count_reordering(flight.div_ceil(smss));
             }
             self.presumed_bytes = (known + smss).min(most);
@@ -175,8 +176,9 @@ impl State {
         acked.saturating_sub(known).max(acked.min(smss))
     }
 
-    /// Detects reordered segments: sent once, and reported after data beyond them, below `edge`, had been sacked
-    /// (Linux: `tcp_check_sack_reordering`). The distance is the one to the highest byte reported.
+    /// Detects reordered segments: segments below `edge` that were sent only once and are reported after data up to
+    /// `edge` was sacked (Linux: `tcp_check_sack_reordering`). The reordering distance is the distance to the highest
+    /// byte reported.
     #[inline(never)]
     fn measure_reordering(&mut self, edge: u64, delivered: &[Delivered]) {
         let once = delivered.iter().filter(|d| d.segment.transmissions == 1);
@@ -200,7 +202,7 @@ impl State {
         }
     }
 
-    /// Takes round-trip samples. Returns the sample of the most recently sent segment.
+    /// Takes round-trip samples. Returns the sample of the segment that was sent last.
     fn sample_rtt(
         &mut self,
         now: Instant,
@@ -215,7 +217,7 @@ impl State {
         }
         match self.rtt.sampling() {
             RttSampling::OnePerWindow => {
-                // Only the recovery knows what the ACK is worth: see `take_timed_sample`.
+                // The recovery decides about the sample: see `take_timed_sample`.
                 self.note_echo(delivered);
             }
             RttSampling::EverySegment => {
@@ -234,8 +236,8 @@ impl State {
         latest
     }
 
-    /// Notes the send time of the segment that advanced the cumulative acknowledgment. Its timestamp would be echoed by
-    /// this ACK and all duplicate ACKs that follow.
+    /// Records the send time of the segment that advanced the cumulative acknowledgment. This ACK and all following
+    /// duplicate ACKs would echo the timestamp of that segment.
     fn note_echo(&mut self, delivered: &[Delivered]) {
         // Cumulatively acknowledged segments come first, in order.
         if let Some(first) = delivered.first()
@@ -246,7 +248,7 @@ impl State {
         }
     }
 
-    /// Takes the sample of the timed segment, where one segment is timed at a time.
+    /// Takes the sample of the timed segment if one segment is timed at a time.
     pub(crate) fn take_timed_sample(&mut self, now: Instant, facts: &AckFacts<'_>, timing: Timing) {
         let Some(timed) = &mut self.timing else {
             return;
@@ -279,8 +281,8 @@ impl State {
         }
     }
 
-    /// Returns the round-trip time according to the echoed timestamp (RFC 7323 §4): the only sample if everything
-    /// acknowledged was retransmitted.
+    /// Returns the round-trip time according to the echoed timestamp (RFC 7323 §4). It is the only sample if all
+    /// acknowledged segments were retransmitted.
     fn echoed_rtt(&self, now: Instant, ack: &Ack, applied: &Applied) -> Option<Duration> {
         if applied.acked_bytes == 0 {
             return None;
@@ -292,8 +294,8 @@ impl State {
         Some(clock.tick * ticks)
     }
 
-    /// Returns the age of the transmission whose order the ACK echoes, if the ACK reports that segment (LE §2.2.4,
-    /// §4.2): a sample if everything reported was retransmitted.
+    /// Returns the age of the transmission whose number the ACK echoes, if the ACK reports that segment (LE §2.2.4,
+    /// §4.2). It is used as a sample if all reported segments were retransmitted.
     fn ordered_rtt(&self, now: Instant, ack: &Ack, delivered: &[Delivered]) -> Option<Duration> {
         let order = self.unwrap_order(ack.order_echo)?;
         let caused = delivered.iter().find(|d| d.segment.order == order)?;
@@ -315,10 +317,11 @@ impl State {
     }
 }
 
-/// Returns the first and the last send time of the reported segments that can be timed, which are those sent once.
+/// Returns the first and the last send time of the reported segments that can be timed. Only segments that were sent
+/// once can be timed.
 ///
-/// A cumulative ACK caused by a retransmission may cover segments that arrived long ago. Their age is not a round-trip
-/// time, so none of them is timed.
+/// A cumulative ACK caused by a retransmission may cover segments that arrived much earlier. The age of these segments
+/// is not a round-trip time, so no cumulatively acknowledged segment of such an ACK is timed.
 #[inline]
 fn sending_times(delivered: &[Delivered]) -> Option<(Instant, Instant)> {
     if let [one] = delivered {

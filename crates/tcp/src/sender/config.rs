@@ -14,12 +14,12 @@ pub struct SenderConfig {
     pub smss: u32,
     /// Sequence number of the first byte.
     pub isn: SeqNumber,
-    /// Initial congestion window in bytes (RFC 6928: 10 segments), unless the control has its own
+    /// Initial congestion window in bytes (RFC 6928: 10 segments). The control may replace it
     /// ([`opening`](crate::congestion::CongestionControl::opening)).
     pub initial_window: f64,
-    /// Initial slow start threshold in bytes, unless the control has its own; infinite for none.
+    /// Initial slow start threshold in bytes; infinite for no threshold. The control may replace it.
     pub initial_ssthresh: f64,
-    /// Upper bound of the congestion window in bytes; infinite for none.
+    /// Maximum of the congestion window in bytes; infinite for no maximum.
     pub max_window: f64,
     /// Rounding of a window before it is set.
     pub rounding: WindowRounding,
@@ -31,15 +31,15 @@ pub struct SenderConfig {
     pub sack: Sack,
     /// Explicit congestion notification, if both ends agreed on it (RFC 3168).
     pub ecn: Ecn,
-    /// Interpretation of a count of marks that may have wrapped, with Accurate ECN.
+    /// Interpretation of the count of marks in an ACK, if the count may have wrapped (Accurate ECN only).
     pub wrapped_marks: WrappedMarks,
     /// Treatment of SACK information after a timeout.
     pub sacks_after_timeout: SackMemory,
-    /// Numbering of transmissions, which the peer echoes (LE §4.2).
+    /// Use of transmission numbers, which the peer echoes (LE §4.2).
     pub order_echo: OrderEcho,
     /// Definition of a duplicate acknowledgment.
     pub duplicate_ack: DuplicateAckRule,
-    /// Part of an ACK that counts for the growth of the window.
+    /// Bytes of an ACK that count for the growth of the window.
     pub credit: CreditRule,
     /// Effect of an idle period on the window.
     pub idle: IdleRule,
@@ -50,8 +50,8 @@ pub struct SenderConfig {
 }
 
 impl SenderConfig {
-    /// Returns the RFCs' defaults, for segments of `smss` bytes and a peer with which no option was agreed on and whose
-    /// first window is 64 KiB: the initial window of RFC 6928 §2, RFC 6298's timeout.
+    /// Returns the defaults of the RFCs for segments of `smss` bytes: the initial window of RFC 6928 §2 and the timeout
+    /// of RFC 6298. No options are in use, and the peer's first receive window is 65,535 bytes.
     #[must_use]
     pub fn new(smss: u32) -> Self {
         let smss_bytes = f64::from(smss);
@@ -82,7 +82,7 @@ impl SenderConfig {
 /// Clock of TSval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimestampClock {
-    /// Time between two values (RFC 7323 §5.4: 1 ms to 1 s; LE needs a fine one).
+    /// Time between two clock values (RFC 7323 §5.4: 1 ms to 1 s; LE needs a shorter time).
     pub tick: Duration,
     /// Uniqueness of the values.
     pub values: TimestampValues,
@@ -91,19 +91,19 @@ pub struct TimestampClock {
 /// Uniqueness of timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampValues {
-    /// Two transmissions may carry the same value: the reading of the clock.
+    /// The value is the reading of the clock, so two transmissions may have the same value.
     Clock,
-    /// No two transmissions carry the same value: it is the reading of the clock, or the last value plus one if that is
-    /// later. This models a clock fine enough to distinguish any two transmissions, as LE §2.2.1 assumes.
+    /// Every transmission has a different value: the reading of the clock, or the last value plus one if that is
+    /// larger. This models a clock that is fine enough to distinguish any two transmissions, as LE §2.2.1 assumes.
     Unique,
 }
 
 /// Treatment of SACK information after a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SackMemory {
-    /// All of it is kept, unless the receiver is found to have reneged (RFC 6675 §5.1).
+    /// The information is kept, unless the sender detects that the receiver reneged (RFC 6675 §5.1).
     Keep,
-    /// All of it is discarded (RFC 2018 §8; ns-2.35: `ClearScoreBoard` in the `timeout` of `tcp-sack1.cc` and
+    /// The information is discarded (RFC 2018 §8; ns-2.35: `ClearScoreBoard` in the `timeout` of `tcp-sack1.cc` and
     /// `tcp-fack.cc`).
     Forget,
 }
@@ -115,46 +115,46 @@ pub enum SackMemory {
 pub enum WrappedMarks {
     /// The safest case: the largest possible number of marks (RFC 9768 §3.2.2.5.2).
     Safest,
-    /// Same, unless ACKs report more than four packets each on average: then the path thins ACKs out, and the count is
-    /// taken not to have wrapped (Linux, `__tcp_accecn_process`: `pkts_acked_ewma`).
+    /// Same as `Safest`, unless ACKs report more than four packets each on average. In this case, the path is assumed
+    /// to thin ACKs, and the count is assumed not to have wrapped (Linux, `__tcp_accecn_process`: `pkts_acked_ewma`).
     ByUsualAck,
 }
 
 /// Definition of a duplicate acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateAckRule {
-    /// Without SACK, RFC 5681 §2: the same ACK number and window while data is outstanding. With SACK, RFC 6675 §2: new
-    /// SACK information.
+    /// Without SACK: an ACK with the same ACK number and window while data is outstanding (RFC 5681 §2). With SACK: an
+    /// ACK with new SACK information (RFC 6675 §2).
     Standard,
-    /// The same ACK number while data is outstanding, regardless of the other fields (ns-2, and the logs of
+    /// An ACK with the same ACK number while data is outstanding, regardless of the other fields (ns-2, and the logs of
     /// draft-nishida-newreno-modification).
     AckNumberOnly,
 }
 
-/// Part of an ACK that counts for the growth of the window, if the ACK advances the cumulative acknowledgment.
+/// Bytes of an ACK that count for the growth of the window if the ACK advances the cumulative acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreditRule {
-    /// Bytes that it acknowledges cumulatively (RFC 5681 §3.1's N), sacked before or not.
+    /// Bytes that the ACK acknowledges cumulatively, even if they were sacked before (N in RFC 5681 §3.1).
     Acknowledged,
-    /// Bytes that it is the first to report (Linux: `tcp_newly_delivered`). Without SACK every duplicate ACK counts as
-    /// a report of one segment (`tcp_add_reno_sack`).
+    /// Bytes that the ACK reports for the first time (Linux: `tcp_newly_delivered`). Without SACK, every duplicate ACK
+    /// counts as a report of one segment (`tcp_add_reno_sack`).
     Delivered,
 }
 
 /// Effect on the window of an idle period longer than the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleRule {
-    /// The window is cut to the initial window (RFC 5681 §4.1).
+    /// The window is reduced to the initial window (RFC 5681 §4.1).
     Restart,
-    /// The window stays as it is.
+    /// The window does not change.
     Keep,
 }
 
 /// Log of window changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowLog {
-    /// Changes are not logged, which costs nothing.
+    /// Changes are not logged.
     Off,
-    /// Each change is kept until it is taken.
+    /// Each change is stored until it is taken.
     On,
 }

@@ -1,14 +1,14 @@
-//! Invariants of a sender, which hold whenever its host calls it and when it returns.
+//! Invariants of a sender. They hold at the start and at the end of each call by the host.
 //!
-//! With debug assertions, each of the three calls (an ACK, a timeout, a segment to send) checks all of them on entry
-//! and on exit: on exit to detect a fault where it arises, on entry to detect one that arose elsewhere. This takes some
-//! twenty comparisons, no matter how much data is outstanding. [`Scoreboard::check`](crate::scoreboard::Scoreboard)
-//! visits every segment, and is for tests.
+//! With debug assertions, each of the three calls (an ACK, a timeout, a segment to send) checks all invariants on entry
+//! and on exit. A check on exit detects a fault of the call itself, and a check on entry detects an earlier fault. A
+//! check takes about twenty comparisons, regardless of the amount of outstanding data.
+//! [`Scoreboard::check`](crate::scoreboard::Scoreboard) visits every segment and is for tests only.
 
 use super::state::State;
 
 impl State {
-    /// Checks the invariants that cost almost nothing to check.
+    /// Checks the invariants in constant time.
     ///
     /// # Panics
     ///
@@ -22,8 +22,8 @@ impl State {
         }
     }
 
-    /// SND.UNA ≤ forward ACK ≤ SND.NXT ≤ bytes written; the retransmission timer runs if and only if data is
-    /// outstanding (RFC 6298 §5.1, 5.2).
+    /// Checks that SND.UNA ≤ forward ACK ≤ SND.NXT ≤ bytes written, and that the retransmission timer runs if and only
+    /// if data is outstanding (RFC 6298 §5.1, §5.2).
     fn check_offsets(&self) {
         let board = &self.scoreboard;
         let (una, nxt, written) = (board.una(), board.nxt(), self.written);
@@ -42,7 +42,7 @@ impl State {
         );
     }
 
-    /// At least one segment always fits into the window, and no value is undefined.
+    /// Checks that the window is at least one segment, and that no value is NaN.
     fn check_window(&self) {
         let smss = f64::from(self.config.smss);
         let window = self.window;
@@ -51,7 +51,7 @@ impl State {
         assert!((0.0..=1.0).contains(&self.growth), "{}", self.growth);
     }
 
-    /// No part is larger than its whole.
+    /// Checks that no count exceeds the total that includes it.
     fn check_counts(&self) {
         let board = &self.scoreboard;
         assert!(board.sacked_bytes() <= board.flight_size());

@@ -1,4 +1,5 @@
-//! Response to a loss event, which few ACKs cause: the plug-ins judge it, and set the window.
+//! Response to a loss event: the loss differentiation judges its cause, and the control or the response chooses the
+//! window. Few ACKs cause a loss event.
 
 use super::Sender;
 use super::state::State;
@@ -10,7 +11,7 @@ use crate::undo::Reduction;
 use crate::window::{Window, WindowCause};
 
 impl Sender {
-    /// Carries out the decisions that change the window or end a recovery.
+    /// Applies the decisions that change the window or end a recovery.
     #[inline(never)]
     pub(super) fn carry_out_event(&mut self, now: Instant, outcome: &Outcome, flight_size: u64) {
         if let Some(event) = outcome.loss {
@@ -32,7 +33,8 @@ impl Sender {
         }
     }
 
-    /// Responds to a loss event: asks for its cause, and has the control or the response set the window.
+    /// Responds to a loss event: gets the cause from the loss differentiation, and the window from the control or the
+    /// response.
     pub(super) fn answer_loss(&mut self, now: Instant, event: LossEvent, flight_size: u64) {
         let outstanding = || self.state.scoreboard.get(event.segment).copied();
         let Some(segment) = event.repaired.or_else(outstanding) else {
@@ -47,16 +49,16 @@ impl Sender {
         }
         let mut loss = self.state.loss_facts(now, segment, event.rule, flight_size);
         if event.repaired.is_some() {
-            // The segment lies below everything that is missing now, and alone; otherwise no probe would have been due.
+            // The segment was the only one missing; otherwise, no probe would have been sent.
             loss.hole = 1;
         }
         let cause = self.stack.differentiation.judge(&loss);
         self.state.stats.loss_events += 1;
-        // ns-2.35 drops the sample at every fast retransmit (tcp.cc, reset_rtx_timer).
+        // ns-2.35 discards the sample at every fast retransmit (tcp.cc, reset_rtx_timer).
         self.state.stop_timing();
         if event.repaired.is_some() || self.state.is_reducing() {
-            // Nothing was retransmitted for this event, so nothing can show that it was spurious; or a mark has proved
-            // congestion.
+            // Either no segment was retransmitted for this event, so no sign can show that it was spurious, or a mark
+            // has proved congestion.
             self.state.undo.forbid();
         } else if self.state.begin_episode(Reduction::LossEvent) {
             self.stack.control.remember();
@@ -65,7 +67,7 @@ impl Sender {
         self.tell_cause(&loss, cause);
     }
 
-    /// Has the control or the response set the window, according to `cause`.
+    /// Sets the window that the control or the response chooses, depending on `cause`.
     pub(super) fn reduce(&mut self, loss: &LossFacts, cause: LossCause) {
         if cause == LossCause::Congestion && self.state.is_reducing() {
             // A mark of the same window of data has already reduced the window (RFC 3168 §6.1.2).
@@ -98,7 +100,7 @@ impl Sender {
     }
 }
 
-/// Limits a response's share of growth to 0..=1. As in `State::set_window`, NaN becomes the minimum.
+/// Limits a response's growth factor to 0..=1. As in `State::set_window`, NaN becomes the minimum.
 fn share(said: f64) -> f64 {
     if said.is_nan() {
         0.0

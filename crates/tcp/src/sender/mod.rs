@@ -1,13 +1,13 @@
-//! The sending half of the endpoint.
+//! Sending half of the endpoint.
 //!
-//! A state machine without clock, socket, or payload. Its host
-//! 1. reports how much data there is ([`Sender::write`]),
-//! 2. hands in ACKs ([`Sender::handle_ack`]) and time ([`Sender::handle_timeout`]),
-//! 3. takes segments after each of these until there are none ([`Sender::poll_transmit`]), and
+//! The sender is a state machine without clock, socket or payload. Its host
+//! 1. reports the amount of data to send ([`Sender::write`]),
+//! 2. passes in ACKs ([`Sender::handle_ack`]) and the time ([`Sender::handle_timeout`]),
+//! 3. takes segments after each of these calls until there are none ([`Sender::poll_transmit`]), and
 //! 4. calls `handle_timeout` again no later than [`Sender::next_timeout`].
 //!
-//! The four plug-ins of its [`Stack`] decide what is lost, what is sent, and how the window changes. Only the sender
-//! itself transmits and sets the window.
+//! The four plug-ins of the [`Stack`] decide which segments are lost, which segments are sent, and how the window
+//! changes. Only the sender itself transmits segments and sets the window.
 
 mod ack;
 mod config;
@@ -44,7 +44,7 @@ use crate::window::{Window, WindowCause};
 use state::State;
 use stats::REORDERING_BORNE;
 
-/// The sending half of a connection. See the [module](self) for how to drive it.
+/// Sending half of a connection. The [module](self) explains the calls.
 #[derive(Debug)]
 pub struct Sender {
     state: State,
@@ -52,7 +52,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Returns the sender of an established connection, with nothing to send yet.
+    /// Returns the sender of an established connection without data to send.
     #[must_use]
     pub fn new(config: SenderConfig, mut stack: Stack) -> Self {
         let governance = stack.control.governance();
@@ -68,8 +68,8 @@ impl Sender {
         }
     }
 
-    /// Takes in the round-trip time of the handshake as the first sample (RFC 6298 §2.2). Must be called before
-    /// anything is sent.
+    /// Uses the round-trip time of the handshake as the first sample (RFC 6298 §2.2). Must be called before any data is
+    /// sent.
     pub(crate) fn note_handshake(&mut self, now: Instant, rtt: Duration) {
         self.state.rtt.observe(rtt);
         self.state.rtt.sample(rtt, now);
@@ -83,8 +83,8 @@ impl Sender {
         self.state.rtt.raise_rto(least);
     }
 
-    /// Reduces the first window to one segment, because the handshake has lost its SYN (RFC 5681 §3.1). Must be called
-    /// before anything is sent.
+    /// Reduces the initial window to one segment, because a SYN was lost (RFC 5681 §3.1). Must be called before any
+    /// data is sent.
     pub(crate) fn begin_with_one_segment(&mut self, now: Instant) {
         let first = Window {
             cwnd: f64::from(self.state.config.smss),
@@ -93,7 +93,7 @@ impl Sender {
         self.state.set_window(now, first, WindowCause::LostSyn);
     }
 
-    /// Shortens new segments by `bytes` bytes for options from now on, but by at most half a segment.
+    /// From now on, shortens new segments by `bytes` bytes to leave space for options, but by at most half a segment.
     #[inline]
     pub(crate) fn leave_room(&mut self, bytes: u32) {
         self.state.reserved = bytes.min(self.state.config.smss / 2);
@@ -104,7 +104,7 @@ impl Sender {
         self.state.written = self.state.written.saturating_add(bytes);
     }
 
-    /// Ends the stream: a FIN follows the written data. It takes one position of the stream, and no room in a segment.
+    /// Ends the stream: a FIN follows the written data. The FIN occupies one stream offset and no payload bytes.
     pub fn finish(&mut self) {
         if self.state.fin == 0 {
             self.state.fin = 1;
@@ -112,7 +112,7 @@ impl Sender {
         }
     }
 
-    /// Takes in an ACK.
+    /// Processes an ACK.
     pub fn handle_ack(&mut self, now: Instant, ack: &Ack) {
         self.state.check();
         let Some(offset) = self.state.acknowledged_offset(ack) else {
@@ -129,19 +129,19 @@ impl Sender {
         self.state.check();
     }
 
-    /// Bytes in flight, if the control is governed by a model.
+    /// Returns the bytes in flight if the control is governed by a model.
     fn modelled_in_flight(&self, now: Instant) -> Option<u64> {
         (self.state.governance == Governance::Model).then(|| self.in_flight(now))
     }
 
-    /// Bytes lost so far according to the recovery; if it does not count them, the bytes that were retransmitted as
-    /// lost. Only counted for a control that is governed by a model.
+    /// Returns the number of bytes lost so far according to the recovery. If the recovery does not count them, returns
+    /// the number of bytes retransmitted as lost, which are counted only for a control that is governed by a model.
     pub(super) fn lost_bytes(&self) -> u64 {
         let judged = self.stack.recovery.lost_bytes();
         judged.unwrap_or(self.state.repaired_bytes)
     }
 
-    /// Passes the facts to the plug-ins and carries out their decisions.
+    /// Passes the facts to the plug-ins and applies their decisions.
     fn consult(&mut self, facts: &AckFacts<'_>) {
         let now = facts.now;
         let spurious = if self.state.undo.concerns(facts) {
@@ -183,10 +183,10 @@ impl Sender {
         self.state.grow(now, grown);
     }
 
-    /// Carries out the decisions of a recovery, except for the growth of the window.
+    /// Applies the decisions of a recovery, except for the growth of the window.
     #[inline(always)]
     fn carry_out(&mut self, now: Instant, outcome: &Outcome, flight_size: u64) {
-        // Most ACKs cause none of these.
+        // Most ACKs cause none of these events.
         if outcome.loss.is_some()
             || outcome.restore.is_some()
             || outcome.limit.is_some()
@@ -197,7 +197,7 @@ impl Sender {
         self.state.set_timer(now, outcome.rto);
     }
 
-    /// Advances time: expires every timer that is due. An early call has no effect.
+    /// Processes every timer that is due at `now`. A call before the next timeout has no effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.state.check();
         if self.stack.recovery.timer().is_some_and(|at| at <= now) {
@@ -215,7 +215,7 @@ impl Sender {
         self.state.check();
     }
 
-    /// Expires the retransmission timer (RFC 6298 §5.4 to 5.7).
+    /// Responds to the expiry of the retransmission timer (RFC 6298 §5.4 to §5.7).
     fn expire_rto(&mut self, now: Instant) {
         let hidden = self.stack.recovery.phase() == Some(Phase::Open);
         let sacked = self.state.scoreboard.sacked_segments();
@@ -242,7 +242,8 @@ impl Sender {
             self.state.rtt.back_off();
         }
         if hidden && sacked >= u64::from(REORDERING_BORNE) {
-            // So many sacked segments would have shown the loss (Linux: `tcp_enter_loss`).
+            // With the standard threshold, this number of sacked segments would have shown the loss (Linux:
+            // `tcp_enter_loss`).
             self.state.stats.reordering_extent = 0;
         }
         self.state.start_over();
@@ -254,7 +255,7 @@ impl Sender {
     }
 
     /// Latest time for the next call of [`handle_timeout`](Self::handle_timeout) or
-    /// [`poll_transmit`](Self::poll_transmit); `None` if only an ACK or new data can make a difference.
+    /// [`poll_transmit`](Self::poll_transmit); `None` if only an ACK or new data can change the state.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let mut next = earlier(self.state.rto_at, self.stack.recovery.timer());
@@ -285,7 +286,7 @@ impl Sender {
         self.stack.recovery.allowance(&self.state.view(now))
     }
 
-    /// Phase of the recovery; `None` if it does not report one.
+    /// Phase of the recovery; `None` if the recovery does not report phases.
     #[must_use]
     pub fn phase(&self) -> Option<Phase> {
         let disordered = self.state.dup_acks > 0 || self.state.scoreboard.sacked_segments() > 0;
@@ -296,14 +297,13 @@ impl Sender {
         }
     }
 
-    /// Consecutive duplicate ACKs since the last ACK of new data or timeout.
+    /// Number of consecutive duplicate ACKs since the last ACK of new data or timeout.
     #[must_use]
     pub const fn duplicate_acks(&self) -> u32 {
         self.state.dup_acks
     }
 
-    /// Bytes by which the textbook's `cwnd` is currently larger than the sender's
-    /// ([`Recovery::inflation`](crate::recovery::Recovery::inflation)).
+    /// Current inflation of the window in bytes ([`Recovery::inflation`](crate::recovery::Recovery::inflation)).
     #[must_use]
     pub fn inflation(&self) -> i64 {
         self.stack.recovery.inflation()
@@ -327,37 +327,37 @@ impl Sender {
         self.state.stats.told()
     }
 
-    /// Plug-ins.
+    /// Plug-ins of the sender.
     #[must_use]
     pub const fn stack(&self) -> &Stack {
         &self.stack
     }
 
-    /// Parameters.
+    /// Parameters of the sender.
     #[must_use]
     pub const fn config(&self) -> &SenderConfig {
         &self.state.config
     }
 
-    /// Time until which the control's pace holds the next segment back, if it does.
+    /// Time until which pacing delays the next segment; `None` if pacing does not delay it.
     #[must_use]
     pub fn paced_until(&self) -> Option<Instant> {
         self.state.pacing.then_some(self.state.pace_until)
     }
 
-    /// Returns `true` if everything written is acknowledged.
+    /// Returns `true` if all written data is acknowledged.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.state.scoreboard.una() == self.state.written
     }
 
-    /// The reason for which the sender last stopped.
+    /// Reason for which the sender last stopped.
     #[must_use]
     pub const fn limited_by(&self) -> LimitedBy {
         self.state.limited_by
     }
 
-    /// Bytes that were written but not yet sent.
+    /// Number of bytes that were written but not yet sent.
     #[must_use]
     pub const fn unsent_bytes(&self) -> u64 {
         let nxt = self.state.scoreboard.nxt();
@@ -376,7 +376,7 @@ impl Sender {
         self.state.peer_edge
     }
 
-    /// Returns `true` if the window has changed since the changes were last taken, if they are logged.
+    /// Returns `true` if the log has window changes that were not yet taken.
     #[must_use]
     pub fn has_window_changes(&self) -> bool {
         let log = self.state.log.as_deref();
@@ -398,7 +398,7 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     }
 }
 
-/// Limits an opening window to at least a segment and at most the maximum.
+/// Limits an initial window to at least one segment and at most the maximum.
 pub(crate) fn bounded(config: &SenderConfig, window: Window) -> Window {
     let smss = f64::from(config.smss);
     Window {
@@ -407,7 +407,7 @@ pub(crate) fn bounded(config: &SenderConfig, window: Window) -> Window {
     }
 }
 
-/// Returns the opening window before it is limited.
+/// Returns the initial window before it is limited.
 fn opening(config: &SenderConfig, stack: &Stack) -> Window {
     stack.control.opening(Window {
         cwnd: config.initial_window,

@@ -1,19 +1,18 @@
-//! Pacing for controls without a pacing rate of their own: the window, spread over the round-trip time.
+//! Pacing. For controls without their own pacing rate, the window is spread over the round-trip time:
 //!
 //! ```text
 //! rate   factor · max(cwnd, outstanding) / SRTT
-//! burst  bytes sent at once: 1 ms of the rate, or burst_least segments if that is more;
+//! burst  bytes sent at once: the bytes of 1 ms, or burst_least segments if that is more;
 //!        on a short path plus 64 KiB, halved for each 512 µs of RTTmin
 //! gap    burst / rate after the start of a burst, minus the delay of the burst itself,
 //!        but at least half of burst / rate
 //! ```
 //!
-//! It is that of Linux with the queueing discipline fq (`tcp_update_pacing_rate`, `tcp_tso_autosize`,
-//! `tcp_update_skb_after_send`). Without it, a window opened by slow start leaves in one burst per ACK, which overflows
-//! a short queue.
+//! This is the pacing of Linux with the queueing discipline fq (`tcp_update_pacing_rate`, `tcp_tso_autosize`,
+//! `tcp_update_skb_after_send`). Without pacing, slow start sends a burst for each ACK, which overflows a short queue.
 //!
-//! A control with a rate of its own has a gap after each segment. Where a host wakes up late, the next gap is shorter
-//! ([`due`]); otherwise each late timer would lower the rate.
+//! With a control that has its own pacing rate, a gap follows each segment. If the host wakes up late, the next gap is
+//! shorter ([`due`]); otherwise, each late timer would lower the rate.
 
 use alloc::boxed::Box;
 
@@ -25,17 +24,17 @@ use crate::window::Window;
 /// Maximum burst in bytes (Linux: `sk_gso_max_size`).
 const BURST_MAX: u64 = 65_536;
 
-/// Maximum delay of a segment that does not delay the segments after it. BBR's bursts are 1 ms of its rate as well
+/// Maximum delay of a segment that the next gap makes up for. BBR's bursts are also the bytes of 1 ms
 /// (`BBRSetSendQuantum`, draft-ietf-ccwg-bbr).
 const MADE_UP_MAX: Duration = Duration::from_millis(1);
 
-/// Source of the pace.
+/// Source of the pacing rate.
 #[derive(Clone, Debug)]
 pub(crate) enum Pacer {
     Off,
     /// The control.
     Rate,
-    /// The window. Few flows use it.
+    /// The window. The state is boxed because few flows use it.
     Window(Box<Bursts>),
 }
 
@@ -53,7 +52,7 @@ impl Pacer {
         matches!(self, Self::Off)
     }
 
-    /// Returns `true` if a segment may leave `now`, before its time, as part of the current burst.
+    /// Returns `true` if a segment may be sent `now`, before `pace_until`, as part of the current burst.
     pub(crate) fn lets_burst_go_on(&self, now: Instant) -> bool {
         match self {
             Self::Window(bursts) => bursts.began == now && bursts.len < bursts.most,
@@ -62,11 +61,11 @@ impl Pacer {
     }
 }
 
-/// State from which the pace is computed.
+/// State from which the pacing rate is computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Paced {
     pub(super) window: Window,
-    /// Bytes that are not yet acknowledged.
+    /// Number of bytes that are not yet acknowledged.
     pub(super) outstanding: u64,
     pub(super) srtt: Duration,
     pub(super) min_rtt: Duration,
@@ -80,12 +79,12 @@ pub(super) struct Paced {
 pub(crate) struct Bursts {
     rule: WindowPacing,
     began: Instant,
-    /// Bytes of the burst so far, and the maximum.
+    /// Number of bytes of the burst so far; `most` is the maximum.
     len: u64,
     most: u64,
-    /// Bytes per second.
+    /// Pacing rate in bytes per second.
     rate: f64,
-    /// Delay of the start of the burst, relative to the pace.
+    /// Delay of the start of the burst, relative to the time that pacing permitted.
     late: Duration,
 }
 
@@ -101,8 +100,8 @@ impl Bursts {
         }
     }
 
-    /// Notes that a segment of `len` bytes leaves, which might have left at `due`. Returns the earliest start of the
-    /// next burst.
+    /// Records the transmission of a segment of `len` bytes that might have been sent at `due`. Returns the earliest
+    /// start of the next burst.
     pub(super) fn sent(&mut self, now: Instant, len: u32, due: Instant, path: &Paced) -> Instant {
         if path.order < self.rule.unpaced {
             return due;
@@ -124,8 +123,7 @@ impl Bursts {
             self.rule.avoidance
         };
         let rate = factor * cwnd.max(path.outstanding as f64) / path.srtt.as_secs_f64();
-        // A rate of zero, or one that is not a number, must not stop the sender: one byte per second is slower than any
-        // path.
+        // A rate of zero must not stop the sender. The minimum of one byte per second is slower than any path.
         self.rate = rate.clamp(1.0, 1e15);
         let halvings = path.min_rtt.as_nanos() / 512_000;
         let short_path = u32::try_from(halvings)
@@ -141,11 +139,11 @@ impl Bursts {
     }
 }
 
-/// Returns the time from which the gap after a segment counts. The segment leaves `now`; the pace held it back until
-/// `pace_until` if the sender was `limited_by` pacing.
+/// Returns the start of the gap after a segment that is sent `now`. Pacing delayed the segment until `pace_until` if
+/// the sender was `limited_by` pacing.
 ///
-/// The gap counts from `pace_until` then: a host whose timer is late sends the next segment sooner. A sender that
-/// waited for anything else does not catch up.
+/// In that case, the gap starts at `pace_until`, so that a host with a late timer sends the next segment sooner. A
+/// sender that waited for another reason does not catch up.
 pub(super) fn due(now: Instant, pace_until: Instant, limited_by: LimitedBy) -> Instant {
     match limited_by {
         LimitedBy::Pacing => pace_until.max(now - MADE_UP_MAX),
@@ -170,7 +168,7 @@ mod tests {
         })
     }
 
-    /// A window of 10 segments, an `ssthresh` in segments, and 100 ms.
+    /// Returns a path with a window of 10 segments, an `ssthresh` in segments, and a round-trip time of 100 ms.
     fn path(ssthresh: f64, order: u64) -> Paced {
         Paced {
             window: Window {
@@ -203,7 +201,7 @@ mod tests {
         let Pacer::Window(bursts) = &mut pacer else {
             unreachable!()
         };
-        // Slow start: 200 segments a second, 5 ms for each.
+        // In slow start, the rate is 200 segments per second, so a segment takes 5 ms.
         let due = bursts.sent(at(500), SMSS, at(500), &path(64.0, 9));
         assert_eq!(due, at(505));
         assert!(

@@ -1,12 +1,12 @@
-//! Changes of the segment size while the connection lasts, and probes for larger segments.
+//! Changes of the segment size during a connection, and probes for larger segments.
 //!
-//! **Smaller.** The path has dropped segments that were too long, which is not a sign of congestion. The outstanding
-//! segments are cut into shorter ones with new ids, and the recovery learns that they must be retransmitted
-//! ([`Recovery::on_cut`](crate::recovery::Recovery::on_cut)). The window keeps its number of segments.
+//! ***Shorter segments.** The path has dropped segments because they were too long, which is not a sign of congestion.
+//! The outstanding segments are cut into shorter ones with new ids, and the recovery is informed that they must be
+//! retransmitted ([`Recovery::on_cut`](crate::recovery::Recovery::on_cut)). The window keeps its number of segments.
 //!
 //! **A probe** (RFC 4821 §7.5) is one packet of new data, longer than a full segment. The scoreboard and the recovery
-//! treat it as the segments that would have carried its data. If it is lost, these are retransmitted one by one, and
-//! nothing has to be cut.
+//! treat the probe as several segments of the current size. If the probe is lost, these segments are retransmitted one
+//! by one, and no segment has to be cut.
 //!
 //! ```text
 //! packets      ├─ 1000 ─┤├────── 1400 ──────┤├─ 1000 ─┤
@@ -28,10 +28,9 @@ use crate::window::{Window, WindowCause};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CutRule {
-    /// As fast as the window allows, which keeps its number of segments (Linux, `tcp_simple_retransmit`).
+    /// As fast as the window permits. The window keeps its number of segments (Linux, `tcp_simple_retransmit`).
     Window,
-    /// One segment until acknowledgments arrive, then in slow start up to the former window (RFC 1191 §6.4, RFC 8201
-    /// §5.4).
+    /// In slow start from a window of one segment, up to the former window (RFC 1191 §6.4, RFC 8201 §5.4).
     SlowStart,
 }
 
@@ -42,10 +41,11 @@ pub enum CutRule {
 pub enum ProbeAttempt {
     /// The probe was sent.
     Sent(Transmit),
-    /// A window has no room for the probe, but would have if nothing else were sent until more acknowledgments arrive.
+    /// The congestion window or the receive window does not permit the probe now, but will permit it if no other data
+    /// is sent until more acknowledgments arrive.
     Waits,
-    /// There is not enough data, a window is too small or the pace holds it back, a retransmission is due, or a probe
-    /// is outstanding.
+    /// There is not enough data, a window is too small, pacing delays the next segment, a retransmission is due, or a
+    /// probe is already outstanding.
     Impossible,
 }
 
@@ -53,13 +53,13 @@ pub enum ProbeAttempt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbeOutcome {
-    /// The probe was delivered: the path carries packets of its length.
+    /// The probe was delivered: the path can carry packets of its length.
     Delivered,
-    /// The probe was lost, and nothing around it. The window was not reduced for it (§7.6.2).
+    /// Only the probe was lost. The window was not reduced (§7.6.2).
     Lost,
-    /// The probe was lost, which a timeout detected: the window was reduced (§7.6.3).
+    /// A timeout detected the loss of the probe, and the window was reduced (§7.6.3).
     TimedOut,
-    /// Other segments were lost, too, so the result is inconclusive (§7.6.4).
+    /// Other segments were lost as well, so the result is inconclusive (§7.6.4).
     Inconclusive,
 }
 
@@ -68,7 +68,7 @@ pub enum ProbeOutcome {
 pub(crate) struct PathProbe {
     start: u64,
     end: u64,
-    /// Outcome, if it was not delivered.
+    /// Outcome, if it is known that the probe failed.
     failure: Option<ProbeOutcome>,
 }
 
@@ -79,11 +79,11 @@ impl PathProbe {
 }
 
 impl Sender {
-    /// Sets the size of a full segment to `smss` bytes, because the path's MTU, or the knowledge of it, has changed.
+    /// Sets the size of a full segment to `smss` bytes, because the known MTU of the path has changed.
     ///
     /// If segments become shorter, the window keeps its number of segments, and longer outstanding segments are
-    /// retransmitted in pieces. If they become longer, the window keeps its size in bytes (RFC 4821 §7.6.1 leaves it
-    /// open; Linux, `tcp_mtup_probe_success`).
+    /// retransmitted in pieces. If segments become longer, the window keeps its size in bytes (as in Linux,
+    /// `tcp_mtup_probe_success`; RFC 4821 §7.6.1 permits either).
     pub fn set_segment_size(&mut self, now: Instant, smss: u32, rule: CutRule) {
         let smss = smss.max(1);
         let before = self.state.config.smss;
@@ -108,11 +108,11 @@ impl Sender {
         self.state.check();
     }
 
-    /// Cuts the outstanding segments, and has them retransmitted.
+    /// Cuts the outstanding segments, and informs the recovery that they must be retransmitted.
     fn cut(&mut self, now: Instant, rule: CutRule) {
         self.state.scoreboard.cut(self.state.config.smss);
         self.state.start_over();
-        // A retransmission for the path's sake does not show that a loss was spurious.
+        // The retransmission of a segment that was too long does not show that a loss was spurious.
         self.state.undo.forbid();
         self.state.probe = None;
         if rule == CutRule::SlowStart {
@@ -124,13 +124,13 @@ impl Sender {
                 .set_window(now, restart, WindowCause::SegmentSize);
         }
         self.stack.recovery.on_cut(&self.state.view(now));
-        // RFC 1191 §6.4: the retransmission timer must not expire for segments that are retransmitted now.
+        // RFC 1191 §6.4: the retransmission timer must not expire for segments that are about to be retransmitted.
         self.state.set_timer(now, RtoTimer::Restart);
     }
 
-    /// Sends one packet of `len` bytes of new data, more than a full segment has. It requires that so much data is
-    /// ready to be sent and that `after` more bytes can follow it, enough to show its loss without a timeout (RFC 4821
-    /// §7.4). [`take_probe_outcome`](Self::take_probe_outcome) returns its outcome.
+    /// Sends one packet of `len` bytes of new data, which is more than a full segment. At least `len + after` bytes of
+    /// data must be ready to be sent. The `after` bytes follow the probe, so that its loss can be detected without a
+    /// timeout (RFC 4821 §7.4). [`take_probe_outcome`](Self::take_probe_outcome) returns the outcome.
     pub fn poll_probe(&mut self, now: Instant, len: u32, after: u32) -> ProbeAttempt {
         let state = &self.state;
         let board = &state.scoreboard;
@@ -156,7 +156,7 @@ impl Sender {
         let nxt = board.nxt();
         let room = state.peer_edge.saturating_sub(nxt);
         if room < needed || self.stack.recovery.allowance(&view) < u64::from(len) {
-            // Outstanding data makes room when it is acknowledged.
+            // An acknowledgment of outstanding data may permit the probe later.
             return match board.is_empty() {
                 true => ProbeAttempt::Impossible,
                 false => ProbeAttempt::Waits,
@@ -192,21 +192,21 @@ impl Sender {
         })
     }
 
-    /// Returns `true` if a probe is outstanding, or its outcome was not yet taken.
+    /// Returns `true` if a probe is outstanding or its outcome was not yet taken.
     #[must_use]
     pub const fn is_probing_path(&self) -> bool {
         self.state.probe.is_some()
     }
 
-    /// Returns the outcome of the last probe, once; `None` as long as it is unknown.
+    /// Returns the outcome of the last probe once; `None` while the outcome is unknown.
     pub fn take_probe_outcome(&mut self) -> Option<ProbeOutcome> {
         let outcome = self.state.probe_outcome()?;
         self.state.probe = None;
         Some(outcome)
     }
 
-    /// Returns `true`, and notes the outcome, if the loss event concerns a probe and nothing else: then it is not a
-    /// sign of congestion (RFC 4821 §7.6.2).
+    /// Returns `true` and records the outcome if only the probe was lost: this is not a sign of congestion (RFC 4821
+    /// §7.6.2).
     #[cold]
     #[inline(never)]
     pub(super) fn excuses_probe(
@@ -242,8 +242,8 @@ impl State {
         self.scoreboard.expect_segments_of(smss);
     }
 
-    /// Returns `true` if the first outstanding segment, at `lost`, is the probe's first, and nothing beyond the probe
-    /// is missing below the highest segment that has arrived.
+    /// Returns `true` if the lost segment at offset `lost` belongs to the probe, the probe is the first outstanding
+    /// data, and all segments between the probe and the highest sacked segment have arrived.
     fn lost_probe_alone(&self, lost: u64) -> bool {
         let Some(probe) = self.probe.as_deref() else {
             return false;
@@ -274,8 +274,8 @@ impl State {
         arrived.then_some(ProbeOutcome::Delivered)
     }
 
-    /// Notes that the segment at `offset` is retransmitted: its acknowledgment is then no evidence about the probe that
-    /// contained it.
+    /// Records that the segment at `offset` is retransmitted: its acknowledgment then does not show that the probe
+    /// arrived.
     #[cold]
     #[inline(never)]
     pub(super) fn note_repeat_of_probe(&mut self, offset: u64) {
@@ -286,7 +286,7 @@ impl State {
         }
     }
 
-    /// Notes that the retransmission timer expired.
+    /// Records the outcome of the probe if the retransmission timer expired.
     pub(super) fn note_timeout_of_probe(&mut self) {
         let una = self.scoreboard.una();
         if let Some(probe) = &mut self.probe

@@ -1,5 +1,4 @@
-//! State of a sender without its plug-ins. It is separate so that plug-ins can be shown the state while they are
-//! called.
+//! State of a sender without its plug-ins. It is separate so that plug-ins can borrow the state while they are called.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -19,7 +18,7 @@ use crate::time::Instant;
 use crate::undo::UndoRules;
 use crate::window::{Window, WindowCause, WindowRounding};
 
-/// State of a sender without its stack.
+/// State of a sender without its plug-ins.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) config: SenderConfig,
@@ -27,22 +26,22 @@ pub(crate) struct State {
     pub(crate) scoreboard: Scoreboard,
     pub(crate) rtt: RttEstimator,
     pub(crate) window: Window,
-    /// Bytes that the application has written.
+    /// Number of bytes that the application has written.
     pub(crate) written: u64,
-    /// Bytes of a full segment reserved for options that only some segments carry.
+    /// Number of bytes of a full segment that are reserved for options that only some segments carry.
     pub(crate) reserved: u32,
-    /// Positions at the end of the stream that take no room in a segment: 1 if it ends with a FIN.
+    /// Number of offsets at the end of the stream without payload: 1 if the stream ends with a FIN.
     pub(crate) fin: u32,
-    /// Right edge of the peer's window as a stream offset, according to the last ACK.
+    /// Right edge of the peer's window according to the last ACK, as a stream offset.
     pub(crate) peer_edge: u64,
     /// Advertised window of the last ACK, for detecting duplicates.
     pub(crate) peer_window: u32,
     /// Largest window that the peer has advertised.
     pub(crate) peer_window_max: u32,
     pub(crate) dup_acks: u32,
-    /// Without SACK: bytes above SND.UNA that duplicate ACKs are assumed to have reported.
+    /// Without SACK: number of bytes above SND.UNA that duplicate ACKs are assumed to have reported.
     pub(crate) presumed_bytes: u64,
-    /// Number of transmissions so far, which is the order of the last one.
+    /// Number of transmissions so far, which is also the number of the last transmission.
     pub(crate) order: u64,
     pub(crate) last_timestamp: Option<u32>,
     pub(crate) last_sent: Instant,
@@ -50,25 +49,25 @@ pub(crate) struct State {
     pub(crate) timing: Option<Box<Timed>>,
     /// Bytes retransmitted as lost, if the control is governed by a model.
     pub(crate) repaired_bytes: u64,
-    /// Bytes sent by limited transmit since the cumulative acknowledgment last advanced.
+    /// Bytes sent by limited transmit since the last advance of the cumulative acknowledgment.
     pub(crate) limited_transmit_bytes: u64,
     pub(crate) limited_by: LimitedBy,
     pub(crate) usage: Usage,
     /// Time of the last reduction of the window for congestion.
     pub(crate) reduced_at: Option<Instant>,
-    /// Share of the control's increase by which the window grows.
+    /// Factor by which the control's increase of the window is multiplied.
     pub(crate) growth: f64,
     pub(crate) rto_at: Option<Instant>,
     pub(crate) persist: Persist,
-    /// Time before which no segment leaves, if the control paces.
+    /// Time before which pacing permits no segment.
     pub(crate) pace_until: Instant,
-    /// `true` if pacing holds a segment back now.
+    /// `true` if pacing currently delays a segment.
     pub(crate) pacing: bool,
     pub(crate) pacer: Pacer,
     pub(crate) undo: Undo,
-    /// State of ECN, which most flows do not use.
+    /// State of ECN. It is boxed because most flows do not use ECN.
     pub(crate) marks: Option<Box<Marks>>,
-    /// Outstanding probe of the path's MTU. Few flows ever send one.
+    /// Outstanding probe of the path MTU. It is boxed because few flows send probes.
     pub(crate) probe: Option<Box<PathProbe>>,
     pub(crate) stats: Counters,
     /// Log of window changes; `None` if they are not logged.
@@ -77,28 +76,28 @@ pub(crate) struct State {
     pub(crate) delivered: Vec<Delivered>,
 }
 
-/// State of timing one segment at a time.
+/// State for timing one segment at a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timed {
-    /// End of the segment, and its send time.
+    /// End offset and send time of the timed segment.
     pub(crate) segment: Option<(u64, Instant)>,
     /// Send time of the segment whose timestamp the peer would echo.
     pub(crate) echoed: Option<Instant>,
 }
 
-/// Changes of the window that were not yet taken.
+/// Window changes that were not yet taken.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) changes: Vec<WindowChange>,
 }
 
-/// Use of the window, flight by flight (Linux: `tcp_cwnd_validate`).
+/// Use of the window in each flight (Linux: `tcp_cwnd_validate`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) of_flight: WindowUse,
-    /// SND.NXT when `of_flight` was set: the flight is over when this is acknowledged.
+    /// SND.NXT when `of_flight` was set. The flight ends when this offset is acknowledged.
     end: u64,
-    /// Last transmission when the sender last stopped.
+    /// Number of the last transmission before the sender last stopped.
     order: u64,
 }
 
@@ -113,13 +112,13 @@ impl Default for Usage {
 }
 
 impl Usage {
-    /// Returns `true` if anything was sent since the sender last stopped.
+    /// Returns `true` if a segment was sent since the sender last stopped.
     #[inline(always)]
     pub(crate) fn has_news(&self, order: u64) -> bool {
         self.order != order
     }
 
-    /// Notes that the sender stops because the window has no room for a full segment.
+    /// Records that the sender stops because the window does not permit a full segment.
     #[inline(always)]
     pub(crate) fn filled(&mut self, board: &Scoreboard, order: u64) {
         self.of_flight = WindowUse::Filled;
@@ -127,7 +126,7 @@ impl Usage {
         self.order = order;
     }
 
-    /// Notes that the sender stops for another reason, after it has sent something.
+    /// Records that the sender stops for another reason after it has sent segments.
     pub(crate) fn partly(&mut self, board: &Scoreboard, order: u64) {
         self.order = order;
         let flight = board.flight_size();
@@ -147,20 +146,21 @@ impl Usage {
 pub(crate) struct Persist {
     pub(crate) at: Option<Instant>,
     pub(crate) backoff: u32,
-    /// The timer has expired: send a probe, or a segment shorter than silly window avoidance permits.
+    /// `true` if the timer has expired: the sender then sends a probe, or a segment that is shorter than silly window
+    /// avoidance permits.
     pub(crate) due: bool,
 }
 
 impl Persist {
-    /// Returns `true` if anything is set that an open window ends.
+    /// Returns `true` if the persist timer runs or has expired. An open window resets this state.
     pub(crate) const fn is_under_way(self) -> bool {
         self.at.is_some() || self.due
     }
 }
 
 impl State {
-    /// Returns the state at the start of an established connection, with nothing to send yet. `answer`, `rtt`,
-    /// `opening`, `pacing` and `undo` are the control's choices.
+    /// Returns the state at the start of an established connection without data to send. `answer`, `rtt`, `opening`,
+    /// `pacing` and `undo` are the control's choices.
     pub(crate) fn new(
         config: SenderConfig,
         governance: Governance,
@@ -215,7 +215,7 @@ impl State {
         }
     }
 
-    /// Returns the plug-ins' view. No view is created anywhere else.
+    /// Returns the plug-ins' view. This is the only function that creates a view.
     #[inline(always)]
     pub(crate) fn view(&self, now: Instant) -> View<'_> {
         View {
@@ -228,16 +228,16 @@ impl State {
         }
     }
 
-    /// Length of the new segment that the application and the peer's window permit, with the sender's half of silly
-    /// window avoidance (RFC 9293 §3.8.6.2.1): a segment cut short by the window is sent only if it fills half the
-    /// largest window ever advertised, or when the persist timer has expired.
+    /// Returns the length of the new segment that the application's data and the peer's window permit, with the
+    /// sender's part of silly window avoidance (RFC 9293 §3.8.6.2.1): a segment that the peer's window shortens is sent
+    /// only if it is at least half the largest window ever advertised, or if the persist timer has expired.
     pub(crate) fn new_len(&self) -> u32 {
         let nxt = self.scoreboard.nxt();
         let waiting = self.written - nxt;
         let room = self.peer_edge.saturating_sub(nxt);
         let full = waiting.min(u64::from(self.config.smss - self.reserved));
         if room >= full {
-            // The last full segment carries the FIN, if the window has room for both.
+            // The last full segment carries the FIN if the peer's window permits both.
             let last = self.fin > 0 && waiting == full + u64::from(self.fin) && waiting <= room;
             return if last { waiting } else { full } as u32;
         }
@@ -247,8 +247,8 @@ impl State {
         0
     }
 
-    /// Starts the retransmission timer if data is outstanding and it does not run; stops it if
-    /// nothing is outstanding (RFC 6298 §5.1, 5.2).
+    /// Starts the retransmission timer if data is outstanding and the timer does not run; stops it if no data is
+    /// outstanding (RFC 6298 §5.1, §5.2).
     pub(crate) fn arm_rto(&mut self, now: Instant) {
         if self.scoreboard.is_empty() {
             self.rto_at = None;
@@ -257,7 +257,7 @@ impl State {
         }
     }
 
-    /// Returns the plug-ins' window, rounded after a loss as the dialect requires.
+    /// Returns a plug-in's window, rounded as configured.
     pub(crate) fn rounded(&self, window: Window) -> Window {
         let smss = f64::from(self.config.smss);
         let whole = |bytes: f64| {
@@ -280,10 +280,11 @@ impl State {
         }
     }
 
-    /// Sets the window. No other function does.
+    /// Sets the window within its limits. After the handshake, this is the only function that changes the window.
     pub(crate) fn set_window(&mut self, now: Instant, window: Window, cause: WindowCause) {
         let smss = f64::from(self.config.smss);
-        // `max` also turns a NaN into one segment. One segment always fits, or nothing would ever be sent again.
+        // `max` also turns NaN into one segment. The window is at least one segment, because otherwise no data could
+        // ever be sent again.
         let after = Window {
             cwnd: window.cwnd.max(smss).min(self.config.max_window.max(smss)),
             ssthresh: window.ssthresh.max(smss),
@@ -301,7 +302,8 @@ impl State {
         self.window = after;
     }
 
-    /// Grows the window to the control's value after an ACK, within the share that the response permits.
+    /// Sets the window to the control's value after an ACK. In congestion avoidance, the increase is multiplied by the
+    /// response's factor.
     #[inline(always)]
     pub(crate) fn grow(&mut self, now: Instant, mut grown: Window) {
         let cause = if self.window.in_slow_start() {
@@ -325,14 +327,14 @@ impl State {
         self.arm_rto(now);
     }
 
-    /// FlightSize without the bytes sent by limited transmit (RFC 5681 §3.2 step 2).
+    /// Returns FlightSize without the bytes sent by limited transmit (RFC 5681 §3.2 step 2).
     pub(crate) fn unlimited_flight_size(&self) -> u64 {
         let flight_size = self.scoreboard.flight_size();
         flight_size.saturating_sub(self.limited_transmit_bytes)
     }
 
-    /// Handles the retransmission timeout: forgets SACK information if the receiver reneged or the configuration says
-    /// so. Returns the first outstanding segment, if there is one.
+    /// Handles the retransmission timeout: discards SACK information if the receiver reneged or the configuration
+    /// requires it. Returns the first outstanding segment, if there is one.
     pub(crate) fn time_out(&mut self) -> Option<Segment> {
         self.rto_at = None;
         let segment = *self.scoreboard.get(self.scoreboard.first())?;
@@ -355,7 +357,7 @@ impl State {
         self.stop_timing();
     }
 
-    /// Expires the persist timer if it is due.
+    /// Handles the expiry of the persist timer if it is due.
     pub(crate) fn expire_persist(&mut self, now: Instant) {
         if self.persist.at.is_some_and(|at| at <= now) {
             self.persist.at = None;

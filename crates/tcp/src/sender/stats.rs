@@ -4,49 +4,50 @@ use crate::time::Instant;
 use crate::undo::Sign;
 use crate::window::{Window, WindowCause};
 
-/// Reordering distance in segments that the duplicate ACK threshold tolerates (RFC 5681 §3.2).
+/// Maximum reordering distance, in segments, that the duplicate ACK threshold tolerates (RFC 5681 §3.2).
 pub(super) const REORDERING_BORNE: u32 = 3;
 
-/// Maximum distance that is reported (Linux, sysctl `tcp_max_reordering`).
+/// Maximum reordering distance that is reported, in segments (Linux, sysctl `tcp_max_reordering`).
 const REORDERING_MAX: u32 = 300;
 
-/// Counters over the life of a sender.
+/// Counters over the lifetime of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SenderStats {
-    /// Data segments sent, including retransmissions but not window probes.
+    /// Number of data segments sent, including retransmissions but not window probes.
     pub segments_sent: u64,
-    /// Retransmissions among `segments_sent`.
+    /// Number of retransmissions among `segments_sent`.
     pub retransmissions: u64,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts.
     pub timeouts: u64,
-    /// Loss events detected without a timeout.
+    /// Number of loss events detected without a timeout.
     pub loss_events: u64,
-    /// Reductions of the window for a mark of congestion (RFC 3168).
+    /// Number of responses to congestion marks (RFC 3168): at most one per window of data.
     pub marks_answered: u64,
-    /// Recoveries that ended by an ACK, not by a timeout.
+    /// Number of recoveries that ended with an ACK and not with a timeout.
     pub recoveries: u64,
-    /// Recoveries among `recoveries` whose last ACK left nothing outstanding.
+    /// Number of recoveries among `recoveries` after whose last ACK no data was outstanding.
     pub recoveries_left_empty: u64,
-    /// Zero-window probes sent.
+    /// Number of zero-window probes sent.
     pub window_probes: u64,
-    /// Times the receiver was found to have discarded sacked data.
+    /// Number of times the sender detected that the receiver had discarded sacked data.
     pub renegings: u64,
-    /// Reductions of the window undone because an echoed timestamp showed that they were spurious.
+    /// Number of window reductions undone because an echoed timestamp showed that they were spurious.
     pub undone_by_timestamp: u64,
-    /// Reductions undone because DSACKs showed that they were spurious.
+    /// Number of window reductions undone because DSACKs showed that they were spurious.
     pub undone_by_dsack: u64,
-    /// Timeouts undone because F-RTO showed that they were spurious.
+    /// Number of timeouts undone because F-RTO showed that they were spurious.
     pub undone_by_frto: u64,
-    /// ACKs that reported a segment, sent once, below data that was reported before.
+    /// Number of ACKs that showed reordering: with SACK, they reported a segment that was sent once after data beyond
+    /// it had been sacked.
     pub reorderings: u64,
-    /// Largest reordering distance in segments; 0 if it did not exceed the usual threshold. Reset by a timeout after
-    /// losses that it has hidden.
+    /// Maximum reordering distance in segments; 0 if it did not exceed the standard threshold. It is reset by a timeout
+    /// that occurs although enough segments were sacked to show the loss with the standard threshold.
     pub reordering_extent: u32,
 }
 
 impl SenderStats {
-    /// Reductions of the window undone, by any evidence.
+    /// Number of window reductions undone, for any sign.
     #[must_use]
     pub const fn undone(&self) -> u64 {
         self.undone_by_timestamp + self.undone_by_dsack + self.undone_by_frto
@@ -59,7 +60,8 @@ impl SenderStats {
     }
 }
 
-/// Counters of a running sender. Most have 32 bits: there may be a million flows, and these events are rare.
+/// Counters of a running sender. Most have 32 bits to save memory: there may be a million flows, and these events are
+/// rare.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) segments_sent: u64,
@@ -98,12 +100,12 @@ impl Counters {
         }
     }
 
-    /// Returns `true` if the path was seen to reorder by more than the usual threshold tolerates.
+    /// Returns `true` if a reordering distance exceeded the standard threshold.
     pub(super) const fn is_reordered(&self) -> bool {
         self.reordering_extent > 0
     }
 
-    /// Counts a reordering by this many segments.
+    /// Counts a reordering by this number of segments.
     pub(super) fn count_reordering(&mut self, segments: u64) {
         self.reorderings = self.reorderings.saturating_add(1);
         let extent = u32::try_from(segments).unwrap_or(u32::MAX);
@@ -121,7 +123,7 @@ impl Counters {
     }
 }
 
-/// One change of the window, with its cause.
+/// Change of the window, with its cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct WindowChange {

@@ -1,4 +1,4 @@
-//! Timelines of the sender itself, with the simplest recovery: behaviour that does not depend on the plug-ins.
+//! Timelines of the sender with a simple recovery, for behaviour that does not depend on the plug-ins.
 
 mod acks;
 mod memory;
@@ -22,16 +22,17 @@ const THIRD: LossRule = LossRule::new(&RuleWords {
     meaning: "three duplicate ACKs",
 });
 
-/// Retransmits the first segment after three duplicate ACKs, and everything after a timeout.
+/// Recovery that retransmits the first segment after three duplicate ACKs, and all outstanding segments after a
+/// timeout.
 #[derive(Debug, Default)]
 struct Plain {
     resend: Option<SegmentId>,
-    /// Segments still to be retransmitted after a timeout.
+    /// Remaining range of segments to retransmit after a timeout.
     rest: Option<(SegmentId, SegmentId)>,
     point: Option<u64>,
-    /// Its decision on timed segments.
+    /// Decision of the recovery on timed segments.
     timing: Timing,
-    /// Time at which its own timer expires, and its decision then.
+    /// Time at which the recovery's own timer expires, and the decision at that time.
     timer: Option<(Instant, Expiry)>,
 }
 
@@ -132,10 +133,11 @@ fn three_duplicate_acks_make_one_loss_event() {
         assert_eq!(t.receive(100 + n, ack(0)), "");
     }
     assert_eq!(t.receive(103, ack(0)), "third:0");
-    // Half of the outstanding data.
+    // The window is half of the outstanding data.
     assert_eq!((t.cwnd(), t.ssthresh()), (4.0, 4.0));
     assert_eq!(t.receive(104, ack(0)), "");
-    // A full ACK ends the recovery, and four segments are sent; the growth of 1/4 permits no fifth.
+    // A full ACK ends the recovery, and four segments are sent. The window grows by 1/4 segment, which does not permit
+    // a fifth.
     assert_eq!(t.receive(200, ack(8)), "new:8 new:9 new:10 new:11");
     let stats = t.sender().stats();
     assert_eq!((stats.loss_events, stats.recoveries), (1, 1));
@@ -145,11 +147,11 @@ fn three_duplicate_acks_make_one_loss_event() {
 #[test]
 fn timeouts_double_until_the_next_sample() {
     let mut t = plain().window(4.0).start(4);
-    // The first timeout is one second, then two, then four (RFC 6298 §5.5).
+    // The timeouts are one, two and four seconds (RFC 6298 §5.5).
     assert_eq!(t.wait(1000), "rto:0");
     assert_eq!(t.wait(3000), "rto:0");
     assert_eq!((t.rto_at(), t.cwnd()), (Some(7000), 1.0));
-    // An ACK of a segment that was sent three times is not a sample: the backoff stays (Karn's algorithm).
+    // An ACK of a segment that was sent three times is not a sample, so the backoff does not end (Karn's algorithm).
     assert_eq!(t.receive(3100, ack(1)), "rto:1 rto:2");
     assert_eq!(t.rto_at(), Some(7100));
     assert_eq!(t.sender().stats().timeouts, 2);
@@ -179,12 +181,12 @@ fn one_segment_is_timed_at_a_time_unless_retransmitted() {
             .window(2.0)
             .start(40)
     };
-    // 0 is timed; the later ACK of 1 is not a sample.
+    // Segment 0 is timed. The later ACK of segment 1 is not a sample.
     let mut t = one(Timing::Sample);
     t.receive(100, ack(1));
     t.receive(190, ack(2));
     assert_eq!(t.sender().rtt().srtt(), Some(Duration::from_millis(100)));
-    // 2 was timed from 100 on.
+    // Segment 2 was timed from 100 ms on.
     t.receive(250, ack(3));
     assert_eq!(
         t.sender().rtt().srtt(),
@@ -203,15 +205,15 @@ fn one_segment_is_timed_at_a_time_unless_retransmitted() {
 fn a_closed_window_is_probed_and_never_overrun() {
     let mut t = plain().window(4.0).start(20);
     t.receive(100, ack(2).window(2));
-    // 4 lies beyond the peer's edge.
+    // Segment 4 is beyond the right edge of the peer's window.
     assert_eq!(t.sent(), "");
     t.receive(110, ack(4).window(0));
-    // Nothing is outstanding: the persist timer runs, for as long as a timeout.
+    // No data is outstanding, so the persist timer runs, with the length of the retransmission timeout.
     assert_eq!((t.sent(), t.rto_at()), ("", None));
     assert_eq!(t.wait(1109), "");
     assert_eq!(t.wait(1110), "probe:4");
     assert_eq!(t.sender().stats().window_probes, 1);
-    // Twice as long.
+    // The next probe is sent after twice this time.
     assert_eq!(t.wait(3110), "probe:4");
     assert_eq!(t.receive(3200, ack(4).window(3)), "new:4 new:5 new:6");
     assert_eq!(t.sender().peer_edge(), 7 * u64::from(SMSS));
@@ -236,7 +238,7 @@ fn use_of_the_window_is_tracked_per_flight() {
     let partly = |segments: u64| WindowUse::Partly {
         flight_max: segments * u64::from(SMSS),
     };
-    // Three of ten; then six, one of which is acknowledged in the meantime.
+    // Three of ten segments are in flight, then six. One of these is acknowledged before another segment is sent.
     let mut t = plain().start(3);
     assert_eq!(used(&t), partly(3));
     t.write(3);
@@ -244,12 +246,12 @@ fn use_of_the_window_is_tracked_per_flight() {
     t.receive(100, ack(1));
     t.write(1);
     assert_eq!(used(&t), partly(6));
-    // The flight that ended with 5 is over: only the data outstanding now counts.
+    // The flight that ended with segment 5 is over, so only the data that is outstanding now counts.
     t.receive(101, ack(6));
     t.write(1);
     assert_eq!(used(&t), partly(2));
-    // A window filled to the last segment is used, no matter what stopped the sender, until the next flight does not
-    // fill it.
+    // A window that is filled up to the last segment counts as used, regardless of the reason for which the sender
+    // stopped, until a later flight does not fill it.
     let mut t = plain().start(10);
     assert_eq!(used(&t), WindowUse::Filled);
     t.receive(100, ack(8));
@@ -260,7 +262,7 @@ fn use_of_the_window_is_tracked_per_flight() {
     assert_eq!(used(&t), partly(2));
 }
 
-/// Grows by the credited bytes.
+/// Control whose window grows by the credited bytes.
 #[derive(Debug)]
 struct Counting;
 
@@ -294,19 +296,20 @@ fn the_credit_rule_decides_whether_sacked_data_counts_again() {
         }
         t.cwnd() - 10.0
     };
-    // 1 and 2 are sacked, and then 0 to 3 acknowledged: two are new, or all four count.
+    // Segments 1 and 2 are sacked, and then 0 to 3 are acknowledged. All four count, or only the two new ones.
     let acks = [ack(0).sack(1, 2), ack(0).sack(1, 3), ack(4)];
     assert_eq!(grown(CreditRule::Acknowledged, plain().sack(), &acks), 4.0);
     assert_eq!(grown(CreditRule::Delivered, plain().sack(), &acks), 2.0);
-    // Data sacked beyond an advance counts with it.
+    // Data that is sacked by an ACK that advances counts as well.
     let acks = [ack(1).sack(2, 4)];
     assert_eq!(grown(CreditRule::Acknowledged, plain().sack(), &acks), 1.0);
     assert_eq!(grown(CreditRule::Delivered, plain().sack(), &acks), 3.0);
-    // Without SACK two duplicate ACKs stand for two segments: one of three is new.
+    // Without SACK, two duplicate ACKs count as reports of two segments, so one of the three acknowledged segments is
+    // new.
     let acks = [ack(0), ack(0), ack(3), ack(5)];
     assert_eq!(grown(CreditRule::Acknowledged, plain(), &acks), 5.0);
     assert_eq!(grown(CreditRule::Delivered, plain(), &acks), 3.0);
-    // The hole that an advance fills is always new; the duplicate ACKs stand for the segments after it.
+    // The segment that fills the hole is always new. The duplicate ACKs count as reports of the segments after it.
     let acks = [ack(0), ack(0), ack(1), ack(3)];
     assert_eq!(grown(CreditRule::Delivered, plain(), &acks), 2.0);
 }
@@ -317,17 +320,18 @@ fn reordering_is_measured() {
         let stats = t.sender().stats();
         (stats.reorderings, stats.reordering())
     };
-    // 2 arrives after 3: late by two, but less than three does not count.
+    // Segment 2 arrives after 3. The distance of two segments does not exceed the threshold of three.
     let mut t = plain().sack().start(40);
     t.receive(100, ack(1).sack(3, 4));
     assert_eq!(seen(&t), (0, 3));
     t.receive(101, ack(1).sack(2, 4));
     assert_eq!(seen(&t), (1, 3));
-    // 1 arrives after 7, and acknowledges everything before 4: from 1 to the end of 7 there are seven.
+    // Segment 1 arrives after 7, and its ACK acknowledges all segments before 4. The distance from 1 to the end of 7 is
+    // seven segments.
     t.receive(102, ack(1).sack(2, 4).sack(7, 8));
     t.receive(103, ack(4).sack(7, 8));
     assert_eq!(seen(&t), (2, 7));
-    // A retransmitted segment is no evidence.
+    // A retransmitted segment is no evidence of reordering.
     let mut t = plain().sack().start(10);
     for end in 2..5 {
         t.receive(100 + u64::from(end), ack(0).sack(1, end));
@@ -354,7 +358,7 @@ fn an_idle_sender_restarts() {
 
 #[test]
 fn the_control_is_told_of_every_idle_period() {
-    /// Counts idle periods, in segments of `ssthresh`.
+    /// Control that adds one segment to `ssthresh` for each idle period.
     #[derive(Debug, Default)]
     struct Told(f64);
     impl CongestionControl for Told {
@@ -380,7 +384,7 @@ fn the_control_is_told_of_every_idle_period() {
         let mut t = setup.configure(|c| c.idle = rule).window(4.0).start(4);
         t.receive(100, ack(4));
         assert_eq!(t.ssthresh(), 100.0);
-        // A short idle period, and one that lasts longer than the timeout.
+        // There is a short idle period, and one that is longer than the timeout.
         t.wait(300);
         t.write(1);
         t.receive(400, ack(5));
@@ -416,7 +420,8 @@ fn unsent_data_cannot_be_acknowledged() {
     assert_eq!(t.sender().rtt().srtt(), None);
 }
 
-/// A state that no call creates: segments are outstanding, and nothing would ever retransmit them.
+/// Returns an invalid state that no call can create: segments are outstanding, but no timer runs that would retransmit
+/// them.
 fn without_a_timer() -> Timeline {
     let mut t = plain().window(2.0).start(10);
     t.sender_mut().state.rto_at = None;
@@ -469,7 +474,8 @@ fn the_recovery_s_own_timer_may_start_a_loss_event() {
 
 #[test]
 fn a_repaired_loss_is_judged_by_its_former_state() {
-    // Checks the facts of the loss: the segment's offset, its order, and the length of the hole.
+    // This differentiation checks the facts of the loss: the segment's offset and transmission number, the rule, and
+    // the length of the hole.
     #[derive(Debug)]
     struct Asked;
     impl crate::differentiation::Differentiation for Asked {
@@ -507,7 +513,7 @@ fn a_repaired_loss_is_judged_by_its_former_state() {
 
 #[test]
 fn the_response_sets_the_window_after_a_link_loss() {
-    /// A window of three segments after any loss, and a share of growth until the next loss.
+    /// Response that sets a window of three segments after any loss, and a growth factor until the next loss.
     #[derive(Debug)]
     struct Three(f64);
     impl crate::response::Response for Three {
@@ -523,7 +529,7 @@ fn the_response_sets_the_window_after_a_link_loss() {
             self.0
         }
     }
-    // Values outside 0..=1 are limited to that range, and NaN is 0. The full increase is 1/3 of a segment.
+    // Values outside 0..=1 are limited to this range, and NaN counts as 0. The full increase is 1/3 of a segment.
     for (growth, more) in [
         (0.0, 0.0),
         (-1.0, 0.0),
@@ -546,11 +552,11 @@ fn the_response_sets_the_window_after_a_link_loss() {
     }
 }
 
-/// Paces at 100 segments per second, and by a model: it is told of every transmission.
+/// Control with a model that paces at 100 segments per second and is called for every transmission.
 #[derive(Debug, Default)]
 struct Paced {
     departures: u64,
-    /// Lost bytes according to the last ACK.
+    /// Number of lost bytes according to the last ACK.
     lost: Option<u64>,
 }
 
@@ -589,7 +595,7 @@ impl CongestionControl for Paced {
         Some(100.0 * f64::from(SMSS))
     }
 
-    /// Makes the lost bytes visible to a test.
+    /// Returns the number of lost bytes, for tests.
     fn bandwidth_estimate(&self) -> Option<f64> {
         self.lost.map(|bytes| bytes as f64)
     }
@@ -610,7 +616,7 @@ fn retransmissions_count_as_lost_if_the_recovery_does_not_count() {
     assert_eq!(lost_after(100, ack(1)), Some(0.0));
     lost_after(120, ack(1));
     lost_after(140, ack(1));
-    // The third ACK causes the retransmission; the next one reports it.
+    // The third duplicate ACK causes the retransmission, which counts as lost from the next ACK on.
     assert_eq!(lost_after(160, ack(1)), Some(0.0));
     assert_eq!(lost_after(180, ack(1)), Some(f64::from(SMSS)));
     assert_eq!(lost_after(200, ack(5)), Some(f64::from(SMSS)));
@@ -626,13 +632,13 @@ fn a_paced_sender_spreads_its_window() {
     assert_eq!(t.sender().paced_until(), Some(at(10)));
     assert_eq!(t.wait(9), "");
     assert_eq!(t.wait(20), "new:1 new:2");
-    // The window is full: the pace permits no more.
+    // The window is full, so pacing has no effect.
     assert_eq!(t.wait(500), "");
     t.receive(600, ack(1));
     assert_eq!(t.sent(), "new:3");
 }
 
-/// Opens with one segment for each 20 ms of the round-trip time.
+/// Control whose initial window is one segment for each 20 ms of the round-trip time.
 #[derive(Debug)]
 struct ByRoundTrip;
 
@@ -669,7 +675,7 @@ fn a_control_may_choose_the_opening_window_by_the_handshake_rtt() {
         t.write(100);
         t.cwnd()
     };
-    // At least one segment.
+    // The minimum is one segment.
     assert_eq!([opened(100), opened(5)], [5.0, 1.0]);
 }
 
@@ -693,7 +699,7 @@ fn a_host_that_wakes_late_keeps_the_pace() {
 
 #[test]
 fn the_view_shows_the_current_timer() {
-    /// Checks the view that it is given, and the time.
+    /// Recovery that checks the timer in its views.
     #[derive(Debug)]
     struct Shown(Plain);
     impl Recovery for Shown {
@@ -740,7 +746,7 @@ fn everything_arrives_whatever_is_lost() {
     }
 }
 
-/// Compiles only if `t` can be moved to another thread, as some hosts do.
+/// This compiles only if a timeline can be moved to another thread, as some hosts do with senders.
 #[test]
 fn a_sender_is_send() {
     fn is_send<T: Send>() {}

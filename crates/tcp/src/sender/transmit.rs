@@ -11,11 +11,11 @@ use crate::segment::{Bit, Codepoint, DataSegment};
 use crate::time::{Duration, Instant};
 use crate::window::{Window, WindowCause};
 
-/// Segment to put on the wire.
+/// Segment to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Transmit {
-    /// Header fields. The host adds the bytes `offset .. offset + segment.len`.
+    /// Header fields. The host adds the payload bytes `offset .. offset + segment.len`.
     pub segment: DataSegment,
     /// Stream offset of the first byte.
     pub offset: u64,
@@ -25,9 +25,10 @@ pub struct Transmit {
     pub kind: TransmitKind,
     /// Reason of the transmission.
     pub why: SendReason,
-    /// ECN field of its packet. A packet without payload except a FIN is not ECN-capable, regardless of this field.
+    /// ECN field of the packet. A packet without payload, such as a FIN alone, is not sent as ECN-capable, regardless
+    /// of this field.
     pub ecn: Codepoint,
-    /// Set if it carries CWR.
+    /// Set if the segment carries CWR.
     pub cwr: Bit,
 }
 
@@ -43,8 +44,8 @@ pub enum TransmitKind {
 }
 
 impl Sender {
-    /// Returns the next segment to put on the wire now, if any. Call it until it returns `None`, after every `write`,
-    /// `handle_ack` and `handle_timeout`.
+    /// Returns the next segment to send now, if any. After every `write`, `handle_ack` and `handle_timeout`, call this
+    /// method until it returns `None`.
     #[inline(always)]
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
@@ -91,7 +92,8 @@ impl Sender {
     }
 
     fn cleared(&self, view: &View<'_>, clearance: Clearance, len: u32) -> bool {
-        // A FIN takes no room in the window; otherwise it might wait for an ACK on its own.
+        // A FIN does not count against the window. Otherwise, it might have to wait for an ACK although its segment may
+        // be sent.
         let len = u64::from(len.min(self.state.config.smss));
         clearance == Clearance::Immediate || self.stack.recovery.allowance(view) >= len
     }
@@ -131,7 +133,7 @@ impl Sender {
         Some(repeat)
     }
 
-    /// Sends new data in place of a retransmission that waits.
+    /// Sends new data instead of a retransmission that is withheld.
     fn new_in_place(&mut self, now: Instant, len: u32) -> Option<Transmit> {
         if len == 0 {
             self.stopped_short(now);
@@ -159,8 +161,8 @@ impl Sender {
         self.emit(now, id, segment, why, TransmitKind::First)
     }
 
-    /// Notes how far the window is used, when something else stops the sender. A flight that fills the window exactly
-    /// uses it.
+    /// Records the use of the window when something else stops the sender. The window is used if it does not permit
+    /// another full segment.
     fn note_use(&mut self, now: Instant) {
         let order = self.state.order;
         if !self.state.usage.has_news(order) {
@@ -175,8 +177,9 @@ impl Sender {
         }
     }
 
-    /// Handles that the application or the peer permits no segment. If only the peer can change that, and nothing is
-    /// outstanding that would make it answer, the window must be probed later.
+    /// Handles the case that the application's data or the peer's window permits no segment. If data waits for the
+    /// peer's window and no data is outstanding, no ACK will arrive, so the persist timer is started to probe the
+    /// window.
     #[inline(never)]
     fn stopped_short(&mut self, now: Instant) {
         let waiting = self.state.written > self.state.scoreboard.nxt();
@@ -195,7 +198,7 @@ impl Sender {
         }
     }
 
-    /// Completes a data segment: the bookkeeping common to all, and the segment itself.
+    /// Records the transmission of a data segment, and returns the segment.
     #[inline(always)]
     fn emit(
         &mut self,
@@ -250,7 +253,7 @@ impl Sender {
         }
     }
 
-    /// Sets the time of the next segment, after one of `len` bytes.
+    /// Sets the time of the next segment after a segment of `len` bytes.
     #[inline(never)]
     fn pace(&mut self, now: Instant, len: u32) {
         let state = &mut self.state;
@@ -294,8 +297,8 @@ impl Sender {
         self.stack.control.on_sent(sent, departure, &view);
     }
 
-    /// Returns an empty segment just below the window. The peer must answer it with its window (RFC 9293 §3.10.7.4),
-    /// and no byte is sent without room for it.
+    /// Returns an empty segment whose sequence number is just below the window. The peer must respond to it with an ACK
+    /// that contains its window (RFC 9293 §3.10.7.4), and no byte beyond the window is sent.
     #[cold]
     #[inline(never)]
     fn window_probe(&mut self, now: Instant) -> Option<Transmit> {
@@ -320,8 +323,8 @@ impl Sender {
         })
     }
 
-    /// Ends an idle period, if new data is sent while nothing is outstanding: the control is told of it. After an idle
-    /// period longer than the timeout the ACK clock is gone, so the window restarts (RFC 5681 §4.1).
+    /// Ends an idle period if new data is about to be sent while no data is outstanding, and informs the control. After
+    /// an idle period longer than the timeout, there is no ACK clock, so the window restarts (RFC 5681 §4.1).
     pub(super) fn end_idle(&mut self, now: Instant) {
         if !self.state.scoreboard.is_empty() || self.state.order == 0 || self.state.new_len() == 0 {
             return;
@@ -342,7 +345,7 @@ impl Sender {
 }
 
 impl State {
-    /// Notes that the window, or the recovery, stops the sender.
+    /// Records that the window or the recovery stops the sender.
     #[inline(always)]
     fn stop_at_window(&mut self) {
         self.limited_by = LimitedBy::Congestion;
@@ -367,9 +370,9 @@ impl State {
         self.peer_edge < self.scoreboard.nxt()
     }
 
-    /// Returns the bytes of a segment that may be retransmitted: those in the peer's window, which may have shrunk (RFC
-    /// 9293 §3.8.6, SHLD-16). While the window is closed, the first segment is sent as a whole, as a probe (Linux,
-    /// `__tcp_retransmit_skb`).
+    /// Returns the number of bytes of a segment that may be retransmitted: only bytes inside the peer's window, which
+    /// may have shrunk (RFC 9293 §3.8.6, SHLD-16). While the window is closed, the first outstanding segment is sent
+    /// completely, as a probe (Linux, `__tcp_retransmit_skb`).
     fn repeatable(&self, segment: &Segment) -> Option<u32> {
         let room = self.peer_edge.saturating_sub(segment.start);
         match u32::try_from(room) {
@@ -401,7 +404,7 @@ impl State {
         resent
     }
 
-    /// Returns the TSval of a transmission.
+    /// Returns the TSval for a transmission.
     fn timestamp(&mut self, now: Instant) -> Option<u32> {
         let clock = self.config.timestamps?;
         let reading = self.clock_reading(now, clock);

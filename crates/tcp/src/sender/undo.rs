@@ -1,7 +1,7 @@
-//! Detection of spurious reductions of the window, and their undoing.
+//! Detection and undo of spurious window reductions.
 //!
-//! The first reduction of a loss event starts an [`Episode`], which stores the state before. From then on, ACKs are
-//! examined for one of three signs (see [`undo`](crate::undo)):
+//! The first reduction of a loss event starts an [`Episode`], which stores the state before the reduction. From then
+//! on, ACKs are examined for three signs (see [`undo`](crate::undo)):
 //!
 //! ```text
 //! retransmission  stamp = TSval of the first;  unexplained += len
@@ -10,22 +10,23 @@
 //! after an RTO    ACK of data sent once, below point       F-RTO: the flight was late
 //! ```
 //!
-//! An episode is open until everything outstanding at its start (`point`) is acknowledged; a late DSACK counts after
-//! that, too, until the next episode starts. A timeout within an open episode belongs to it: an undo restores the
-//! window before the first reduction. Another loss event within an episode, which only recoveries without a recovery
-//! phase report, starts a new one; the earlier reduction then stands.
+//! An episode is open until all data that was outstanding at its start (up to `point`) is acknowledged. A late DSACK
+//! counts even after that, until the next episode starts. A timeout within an open episode belongs to this episode: an
+//! undo restores the window before the first reduction. Another loss event within an episode starts a new episode, and
+//! the earlier reduction can no longer be undone. Only recoveries without a recovery phase report such loss events.
 //!
-//! `stamp` may outlive its episode. It is kept until the episode is over and no retransmission is outstanding, because
-//! the ACK of an earlier retransmission would look old compared with a later stamp (RFC 3522 §3.2 (2); Linux,
-//! `retrans_stamp`).
+//! `stamp` is kept until the episode is over and no retransmission is outstanding, which may be after the end of the
+//! episode. Otherwise, the ACK of an earlier retransmission would echo a timestamp older than a later `stamp` (RFC 3522
+//! §3.2 (2); Linux, `retrans_stamp`).
 //!
-//! **F-RTO.** After a timeout the recovery retransmits the first segment, as always. On the first ACK that advances,
-//! new data is sent instead of further retransmissions: if the flight was only late, its ACKs follow, and there were no
-//! spurious retransmissions. The sender itself withholds the recovery's retransmissions, so that F-RTO works with every
-//! recovery.
+//! ***F-RTO.** After a timeout, the recovery retransmits the first segment, as always. After the first ACK that
+//! advances the cumulative acknowledgment, new data is sent instead of further retransmissions. If the flight was only
+//! delayed, its ACKs follow, and spurious retransmissions are avoided. The sender itself withholds the recovery's
+//! retransmissions, so that F-RTO works with every recovery.
 //!
-//! A misbehaving peer can forge an echo, and a DSACK as well (RFC 3522 §3.4, RFC 3708 §5, RFC 4015 §5). Neither gives
-//! it more than the former window, once per loss event. An ECN signal proves congestion: [`Undo::forbid`].
+//! A misbehaving peer can forge timestamp echoes and DSACKs (RFC 3522 §3.4, RFC 3708 §5, RFC 4015 §5). At most, this
+//! restores the former window once per loss event. A congestion mark (ECN) proves congestion and prevents an undo:
+//! [`Undo::forbid`].
 
 use alloc::boxed::Box;
 
@@ -41,17 +42,17 @@ use crate::undo::{
 };
 use crate::window::WindowCause;
 
-/// State of the last loss event, and of retransmissions.
+/// State of the last loss event and of retransmissions.
 #[derive(Clone, Debug)]
 pub(crate) struct Undo {
     rules: UndoRules,
-    /// `true` if any ACK might matter, not only one with a DSACK.
+    /// `true` if every ACK must be examined; otherwise, only ACKs with a DSACK are examined.
     watching: bool,
-    /// Last episode; most flows are not within one.
+    /// Last episode. It is boxed because most flows are not within an episode.
     episode: Option<Box<Episode>>,
-    /// Retransmissions; most flows have none.
+    /// Retransmissions. They are boxed because most flows have none.
     resent: Option<Box<Resent>>,
-    /// The peer has sent a DSACK.
+    /// `true` if the peer has sent a DSACK.
     dsack_seen: bool,
     /// Delay of the recovery's retransmissions in favour of new data.
     withhold: Withhold,
@@ -65,10 +66,10 @@ struct Resent {
     /// Range that contains all retransmissions.
     from: u64,
     to: u64,
-    /// Retransmitted bytes that no DSACK has reported, since the episode started, plus those in flight at its start;
-    /// `None` before the first retransmission.
+    /// Number of retransmitted bytes that no DSACK has reported. Counts retransmissions since the start of the episode,
+    /// and those in flight at its start; `None` before the first retransmission.
     unexplained: Option<u64>,
-    /// Range of a tail loss probe that was a retransmission: it may cause a DSACK in an episode that starts later.
+    /// Range of a tail loss probe that was a retransmission. It may cause a DSACK in a later episode.
     probe: Option<(u64, u64)>,
 }
 
@@ -85,7 +86,7 @@ impl Default for Resent {
 }
 
 impl Resent {
-    /// Counts a retransmission, which a DSACK may explain.
+    /// Counts a retransmission that a DSACK may report.
     fn count(&mut self, start: u64, end: u64) {
         self.unexplained = Some(self.unexplained.unwrap_or(0) + (end - start));
         self.from = self.from.min(start);
@@ -106,7 +107,7 @@ impl Resent {
     }
 }
 
-/// Loss event, from its first reduction on.
+/// Loss event, starting with its first window reduction.
 #[derive(Clone, Copy, Debug)]
 struct Episode {
     prior: Prior,
@@ -116,7 +117,8 @@ struct Episode {
     /// Reduction that started the episode.
     began_with: Reduction,
     stage: Stage,
-    /// SND.NXT when the episode started, or at the last timeout, or when F-RTO permitted new data.
+    /// SND.NXT at the latest of these events: the start of the episode, a timeout, or the time at which F-RTO permitted
+    /// new data.
     point: u64,
     /// SND.UNA at the last timeout.
     timed_out_at: u64,
@@ -127,9 +129,9 @@ struct Episode {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Data below its point is not yet acknowledged.
+    /// Data below `point` is not yet acknowledged.
     Open,
-    /// Everything is acknowledged. Only a late DSACK may still show that the reduction was spurious.
+    /// All data below `point` is acknowledged. Only a late DSACK may still show that the reduction was spurious.
     Over,
 }
 
@@ -143,11 +145,11 @@ enum FirstAck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frto {
     Off,
-    /// Step 2: waits for the ACK of the retransmissions up to this offset.
+    /// Step 2: F-RTO waits for the ACK of the retransmissions up to this offset.
     Waiting {
         resent_to: u64,
     },
-    /// Step 3: new data was sent, or will be.
+    /// Step 3: new data was sent or will be sent.
     Probing,
 }
 
@@ -155,16 +157,17 @@ enum Frto {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Withhold {
     No,
-    /// Until the next ACK or timer, even without new data.
+    /// Retransmissions wait until the next ACK or timer, even if there is no new data.
     Yes,
-    /// For this many new segments. If not a single one can be sent, the retransmissions do not wait.
+    /// Retransmissions wait until `left` more new segments are sent. If no new segment can be sent at all, they do not
+    /// wait.
     ForNew {
         left: u32,
         sent: u32,
     },
 }
 
-/// New segments that F-RTO may send in step 2 (RFC 5682 §2.1).
+/// Number of new segments that F-RTO may send in step 2 (RFC 5682 §2.1).
 const FRTO_SEGMENTS: u32 = 2;
 
 impl Undo {
@@ -180,25 +183,25 @@ impl Undo {
         }
     }
 
-    /// Returns `true` if an ACK with these facts must be examined.
+    /// Returns `true` if this ACK must be examined.
     #[inline(always)]
     pub(super) const fn concerns(&self, facts: &AckFacts<'_>) -> bool {
         self.watching || facts.dsack.is_some()
     }
 
-    /// Forbids undoing the current reduction: congestion is proven, as by ECN (RFC 4015 §3.4), or nothing was
-    /// retransmitted for it.
+    /// Prevents the undo of the current reduction, because congestion is proven, for example by a mark (RFC 4015 §3.4),
+    /// or because no segment was retransmitted.
     pub(super) fn forbid(&mut self) {
         self.episode = None;
         self.withhold = Withhold::No;
     }
 
-    /// Permits retransmissions that waited for an ACK, because the recovery's timer expired.
+    /// Permits withheld retransmissions, because the recovery's timer expired.
     pub(super) const fn release(&mut self) {
         self.withhold = Withhold::No;
     }
 
-    /// Notes a retransmission.
+    /// Records a retransmission.
     pub(super) fn on_repeat(&mut self, sent: &Sent) {
         if self.rules.is_off() {
             return;
@@ -219,7 +222,7 @@ impl Undo {
         }
     }
 
-    /// Takes in a DSACK: the retransmissions that it reports were not needed.
+    /// Processes a DSACK: the retransmissions that it reports were spurious.
     fn explain(&mut self, facts: &AckFacts<'_>, repeats: Repeats) {
         let Some((start, end)) = facts.dsack else {
             return;
@@ -228,8 +231,8 @@ impl Undo {
         let Some(resent) = &mut self.resent else {
             return;
         };
-        // A DSACK outside the range, or of data that was sent once, belongs to an earlier event, or the network
-        // duplicated the segment (RFC 3708 §3 (A.4)).
+        // If a DSACK is outside the range, or if it reports data that was sent once, it belongs to an earlier event, or
+        // the network duplicated the segment (RFC 3708 §3 (A.4)).
         if self.rules.dsack == DsackRule::Off
             || start < resent.from
             || end > resent.to
@@ -243,7 +246,7 @@ impl Undo {
     }
 }
 
-/// Retransmissions of the segment that a DSACK reports, as far as they are known.
+/// Known retransmissions of the segment that a DSACK reports: none or some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Repeats {
     None,
@@ -251,8 +254,8 @@ enum Repeats {
 }
 
 impl State {
-    /// Notes that a loss event is about to reduce the window. Returns `true` if it starts an episode, so that the
-    /// control must remember the state that it will change.
+    /// Called when a loss event is about to reduce the window. Returns `true` if an episode starts: the control must
+    /// then save the state that it will change.
     pub(super) fn begin_episode(&mut self, after: Reduction) -> bool {
         if self.undo.rules.is_off() {
             return false;
@@ -261,13 +264,14 @@ impl State {
         self.undo.withhold = Withhold::No;
         let before = self.undo.episode.as_deref().copied();
         let before = before.filter(|e| e.stage == Stage::Open);
-        // With no acknowledgment since, the same segment times out again.
+        // If SND.UNA has not advanced since the last timeout, the same segment times out again.
         let continues = after == Reduction::Timeout
             && before.is_some_and(|e| e.after == Reduction::LossEvent || e.timed_out_at == una);
         let repeated = continues && self.rtt.backoff() > 0;
         let applies = match self.undo.rules.frto {
             FrtoRule::Off => false,
-            // RFC 5682 §3.1 step 1: not within an earlier recovery, except for the same segment again.
+            // RFC 5682 §3.1 step 1: F-RTO does not start within an earlier recovery, unless the same segment times out
+            // again.
             FrtoRule::SecondAck => {
                 before.is_none_or(|episode| repeated && episode.began_with == Reduction::Timeout)
             }
@@ -304,7 +308,7 @@ impl State {
         true
     }
 
-    /// Returns the current state, to be restored if the reduction is spurious.
+    /// Returns the current state, which is restored if the reduction is spurious.
     fn prior(&self) -> Prior {
         let mut window = self.window;
         if self.undo.rules.threshold == PriorThreshold::ThreeQuarters {
@@ -321,7 +325,7 @@ impl State {
     #[inline(never)]
     pub(super) fn look_for_undo(&mut self, facts: &AckFacts<'_>) -> Option<Spurious> {
         self.undo.withhold = match (self.undo.withhold, facts.kind) {
-            // RFC 5682: other ACKs are ignored without any action.
+            // RFC 5682: ACKs that are neither duplicates nor advances are ignored.
             (Withhold::ForNew { left, sent }, AckKind::Other)
                 if self.undo.rules.frto == FrtoRule::SecondAck =>
             {
@@ -350,8 +354,8 @@ impl State {
         found
     }
 
-    /// Returns whether the data that a DSACK reports was retransmitted. For data that is no longer outstanding this is
-    /// unknown, and `Repeats::Some` is assumed.
+    /// Returns `Repeats::None` if the data that a DSACK reports was not retransmitted. For data that is no longer
+    /// outstanding, this is unknown, and `Repeats::Some` is assumed.
     fn repeats(&self, facts: &AckFacts<'_>) -> Repeats {
         let board = &self.scoreboard;
         let once = |start| {
@@ -375,7 +379,8 @@ impl State {
         if self.is_late(facts, &episode) {
             return found(Sign::Timestamp);
         }
-        // After a timeout DSACKs answer the go-back-N retransmissions, so Linux waits for an ACK that advances.
+        // After a timeout, go-back-N retransmissions cause DSACKs, so Linux waits for an ACK that advances the
+        // cumulative acknowledgment.
         if explained && (episode.after == Reduction::LossEvent || facts.acked_bytes > 0) {
             return found(Sign::Dsack);
         }
@@ -385,7 +390,8 @@ impl State {
         None
     }
 
-    /// Returns `true` if the ACK echoes a time before the first retransmission, and the rules let that count.
+    /// Returns `true` if the ACK echoes a time before the first retransmission, and the rules accept this ACK as a
+    /// sign.
     fn is_late(&mut self, facts: &AckFacts<'_>, episode: &Episode) -> bool {
         let Some(resent) = self.undo.resent.as_deref() else {
             return false;
@@ -421,7 +427,7 @@ impl State {
         }
     }
 
-    /// Examines an ACK after a timeout by F-RTO. Returns `true` if the timeout was spurious.
+    /// Examines an ACK after a timeout with F-RTO. Returns `true` if the timeout was spurious.
     fn frto(&mut self, facts: &AckFacts<'_>, point: u64) -> bool {
         let advances = facts.acked_bytes > 0;
         let again = facts
@@ -488,7 +494,7 @@ impl State {
         }
     }
 
-    /// Step 2 (b): permits new data, if there is any and the peer has room for it.
+    /// Step 2 (b): permits new data, if there is any and the peer's window permits it.
     fn let_new_data_go(&mut self, left: u32) {
         let nxt = self.scoreboard.nxt();
         if self.new_len() == 0 {
@@ -509,7 +515,7 @@ impl State {
         }
     }
 
-    /// Returns `true` if the recovery's retransmissions must wait, so that new data may be sent.
+    /// Returns `true` if the recovery's retransmissions must wait, so that new data can be sent instead.
     pub(super) fn withholds(&mut self) -> bool {
         match self.undo.withhold {
             Withhold::No => false,
@@ -522,7 +528,7 @@ impl State {
         }
     }
 
-    /// Returns `true`, and counts it, if a new segment may be sent in place of a retransmission.
+    /// Returns `true` and counts the segment if a new segment may be sent instead of a retransmission.
     pub(super) fn take_place(&mut self) -> bool {
         match &mut self.undo.withhold {
             Withhold::ForNew { left, sent } if *left > 0 => {
@@ -538,14 +544,14 @@ impl State {
 }
 
 impl Sender {
-    /// Undoes a spurious reduction: the recovery abandons its losses, and the control restores the window. `outcome` is
-    /// the recovery's decision on the ACK that shows it.
+    /// Undoes a spurious reduction: segments no longer count as lost, and the control restores the window. `outcome` is
+    /// the recovery's decision on the ACK that showed the reduction to be spurious.
     #[inline(never)]
     pub(super) fn reverse(&mut self, now: Instant, spurious: Spurious, outcome: &mut Outcome) {
         let Some(episode) = self.state.undo.episode.as_deref().copied() else {
             return;
         };
-        // A loss event that starts with this ACK is separate: it reduces the restored window.
+        // A loss event that starts with this ACK is a separate event: it reduces the restored window.
         if outcome.loss.is_none() {
             let view = self.state.view(now);
             match self.stack.recovery.on_spurious(&spurious, &view) {

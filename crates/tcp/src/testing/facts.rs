@@ -1,6 +1,7 @@
-//! Facts for tests that pass them to a plug-in directly, without a sender.
+//! Facts for tests that pass them directly to a plug-in, without a sender.
 //!
-//! Each function sets as few fields as possible. The fields are public: set the others before you pass the facts on.
+//! Each function sets as few fields as possible. The fields are public: set other fields before you pass the facts to a
+//! plug-in.
 
 use super::SMSS;
 use crate::facts::{
@@ -12,7 +13,7 @@ use crate::segment::Bit;
 use crate::time::Instant;
 use crate::window::Window;
 
-/// Returns the facts of an ACK at `now` that reports nothing: neither an advance nor a duplicate.
+/// Returns the facts of an ACK at `now` that reports no data: neither an advance nor a duplicate.
 ///
 /// ```
 /// use dupack_tcp::facts::AckKind;
@@ -48,8 +49,8 @@ pub const fn ack_facts(now: Instant) -> AckFacts<'static> {
     }
 }
 
-/// Returns the facts of a connection's first loss, of `segment` and by `rule`, at time 0: the outstanding data filled
-/// the window, and there are no round-trip samples.
+/// Returns the facts of a connection's first loss, which is of `segment` and detected by `rule` at time 0. The
+/// outstanding data filled the window, and there are no round-trip samples.
 #[must_use]
 pub fn loss_facts(segment: Segment, rule: LossRule, flight_size: u64) -> LossFacts {
     LossFacts {
@@ -99,7 +100,7 @@ pub fn outstanding(segments: u64, sent_at: Instant) -> Scoreboard {
     board
 }
 
-/// Returns segment `number`, sent once at `sent_at`, after those before it.
+/// Returns segment `number`, sent once at `sent_at`, after all segments with lower numbers.
 #[must_use]
 pub fn segment(number: u64, sent_at: Instant) -> Segment {
     let mut board = outstanding(number, sent_at);
@@ -117,7 +118,7 @@ pub const fn sent(id: SegmentId, segment: Segment, why: SendReason) -> Sent {
     }
 }
 
-/// Returns the facts beside [`sent`], for a control that is governed by a model.
+/// Returns the facts of a transmission in addition to [`sent`], for a control that is governed by a model.
 #[must_use]
 pub const fn departure(in_flight: u64, limited_by: LimitedBy) -> Departure {
     Departure {
@@ -127,7 +128,7 @@ pub const fn departure(in_flight: u64, limited_by: LimitedBy) -> Departure {
     }
 }
 
-/// Returns a segment that an ACK is the first to report, for [`AckFacts::delivered`].
+/// Returns a segment that an ACK reports for the first time, for [`AckFacts::delivered`].
 #[must_use]
 pub const fn delivered(id: SegmentId, segment: Segment, by: DeliveredBy) -> Delivered {
     Delivered { id, segment, by }

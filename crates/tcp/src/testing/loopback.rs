@@ -1,4 +1,4 @@
-//! A sender and a receiver at the ends of a path that loses chosen segments.
+//! Sender and receiver at the ends of a path that drops chosen segments.
 
 use alloc::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::{Receiver, Sender, Transmit};
 /// Result of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
-    /// Arrival of the last ACK.
+    /// Arrival time of the last ACK.
     pub finished: Instant,
     /// Counters of the sender.
     pub stats: SenderStats,
@@ -22,12 +22,12 @@ pub struct Transfer {
 pub struct Path {
     /// Propagation delay in each direction.
     pub delay: Duration,
-    /// Time that a segment occupies the link; ACKs occupy it for no time.
+    /// Transmission time of a segment. ACKs have no transmission time.
     pub transmission: Duration,
 }
 
 impl Path {
-    /// 50 ms in each direction, at any rate.
+    /// Path with a delay of 50 ms in each direction and an unlimited rate.
     pub const SHORT: Self = Self {
         delay: Duration::from_millis(50),
         transmission: Duration::ZERO,
@@ -43,7 +43,7 @@ pub struct Loopback {
     pub(super) path: Path,
     pub(super) now: Instant,
     pub(super) data: VecDeque<(Instant, DataSegment)>,
-    /// Time at which the link can take the next segment.
+    /// Time at which the link can send the next segment.
     pub(super) data_free: Instant,
     pub(super) acks: VecDeque<(Instant, Ack)>,
 }
@@ -53,7 +53,7 @@ impl Loopback {
     ///
     /// # Panics
     ///
-    /// Panics if not everything is acknowledged.
+    /// Panics if not all data is acknowledged.
     #[must_use]
     pub fn finished(&self) -> Transfer {
         assert!(self.sender.is_done(), "{:?}", self.sender);
@@ -63,8 +63,8 @@ impl Loopback {
         }
     }
 
-    /// Runs until everything is acknowledged, or until `end`. `lost` is called for every transmission, with the current
-    /// window.
+    /// Runs until all data is acknowledged, or until `end`. `lost` is called for every transmission, with the current
+    /// window, and returns `true` if the transmission is lost.
     ///
     /// # Panics
     ///
@@ -115,7 +115,7 @@ impl Loopback {
     }
 }
 
-/// Returns a generator of `true` with probability `rate`: deterministic and small (Vigna's SplitMix64), so that a
+/// Returns a function that returns `true` with probability `rate`. It is deterministic (Vigna's SplitMix64), so that a
 /// failing seed can be run again.
 pub fn coin(seed: u64, rate: f64) -> impl FnMut() -> bool {
     let mut state = seed;

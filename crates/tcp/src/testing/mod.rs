@@ -1,9 +1,10 @@
-//! Timelines for tests: a real sender with the plug-in under test. The test hands in ACKs and time, and the timeline
-//! returns what the sender sent, and why. With feature `testing`, for authors of plug-ins.
+//! Timelines for tests: a real sender with the plug-in under test. The test passes in ACKs and the time, and the
+//! timeline returns the transmissions and their reasons. The feature `testing` makes timelines available to authors of
+//! plug-ins.
 //!
-//! Everything is counted in segments of [`SMSS`] bytes, numbered from 0, and time is in milliseconds. Transmissions are
-//! written as words, `reason:segment`, in order. The reason of a retransmission is the
-//! [name](crate::facts::LossRule::name) of its rule.
+//! Data is counted in segments of [`SMSS`] bytes, numbered from 0, and time is in milliseconds. Transmissions are
+//! listed in order as words, `reason:segment`. The reason of a retransmission is the
+//! [name](crate::facts::LossRule::name) of the rule.
 //!
 //! ```
 //! use dupack_tcp::testing::{Setup, Timeline, ack};
@@ -43,14 +44,14 @@
 //! assert_eq!(t.cwnd(), 1.0);
 //! ```
 //!
-//! The plug-ins on the other three axes are the simplest possible: Reno's AIMD ([`Aimd`]), every loss judged as
-//! congestion ([`Always`]), and no response ([`NoResponse`]). [`Setup::transfer`] runs the sender against a real
-//! receiver over a link that drops chosen segments.
+//! The plug-ins on the other three axes are as simple as possible: Reno's AIMD ([`Aimd`]), every loss judged as
+//! congestion ([`Always`]), and no separate response to losses of the link ([`NoResponse`]). [`Setup::transfer`] runs
+//! the sender against a real receiver over a link that drops chosen segments.
 //!
-//! To test a plug-in without a sender, pass facts to it: [`ack_facts`], [`loss_facts`], [`view`], [`sent`] and similar
-//! functions create them, so that tests still compile when their structs grow.
+//! To test a plug-in without a sender, pass facts to it. [`ack_facts`], [`loss_facts`], [`view`], [`sent`] and similar
+//! functions create facts, so that tests still compile when fields are added to the structs.
 //!
-//! Everything here is for tests: it panics if it is misused, or if the sender breaks one of its guarantees.
+//! This module is for tests: its functions panic if they are misused, or if the sender violates one of its guarantees.
 
 mod facts;
 mod loopback;
@@ -69,7 +70,7 @@ use crate::time::{Duration, Instant};
 /// Payload bytes of every segment.
 pub const SMSS: u32 = 1000;
 
-/// The peer's window unless an ACK has another one: a thousand segments.
+/// The peer's default window: a thousand segments.
 pub const PEER_WINDOW: u32 = 1000 * SMSS;
 
 /// Returns the instant `ms` milliseconds after the start.

@@ -1,4 +1,4 @@
-//! The simplest plug-ins, for the axes that a test is not about.
+//! Simple plug-ins for the axes that a test does not examine.
 
 use crate::congestion::{CongestionControl, Credit};
 use crate::differentiation::Differentiation;
@@ -13,7 +13,7 @@ use super::SMSS;
 pub enum Aimd {
     /// Half of FlightSize (RFC 5681 §3.1).
     FlightSize,
-    /// Half of cwnd (ns-2). Configure the sender to round it as ns-2 does.
+    /// Half of cwnd (ns-2). Configure the sender to round the window as ns-2 does.
     Window,
 }
 
@@ -76,7 +76,7 @@ impl Differentiation for Always {
     }
 }
 
-/// Responds to a loss of the link as if it were congestion.
+/// Responds to a loss of the link as to congestion.
 #[derive(Clone, Copy, Debug)]
 pub struct NoResponse;
 

@@ -1,4 +1,4 @@
-//! Setup of a test: the plug-ins, and the configuration around them.
+//! Setup of a test: the plug-ins and the configuration of the sender.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -18,7 +18,7 @@ use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
 use crate::{Receiver, ReceiverConfig, Sender, SenderConfig, Stack};
 
-/// Sender to test, and its configuration.
+/// Plug-ins and configuration of the sender to test.
 #[derive(Debug)]
 pub struct Setup {
     stack: Stack,
@@ -28,14 +28,14 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Returns the setup of a sender with this recovery: a window of 10 segments, no `ssthresh` yet, RFC 6298's
-    /// timeout, and no options.
+    /// Returns the setup of a sender with this recovery, an initial window of 10 segments, an infinite `ssthresh`, the
+    /// timeout of RFC 6298, and no options.
     #[must_use]
     pub fn new(recovery: impl Recovery + 'static) -> Self {
         Self::boxed(Box::new(recovery))
     }
 
-    /// Same as [`new`](Self::new), for a recovery in a box.
+    /// Same as [`new`](Self::new), for a boxed recovery.
     #[must_use]
     pub fn boxed(recovery: Box<dyn Recovery>) -> Self {
         let mut config = SenderConfig::new(SMSS);
@@ -68,14 +68,14 @@ impl Setup {
         self.sack()
     }
 
-    /// Enables the order of transmissions and its echo.
+    /// Enables transmission numbers and their echo.
     #[must_use]
     pub fn order_echo(self) -> Self {
         self.configure(|c| c.order_echo = OrderEcho::Carried)
     }
 
-    /// Enables timestamps of 1 ms, no two of them equal. The receiver echoes the timestamp of the segment that caused
-    /// the ACK.
+    /// Enables unique timestamps with ticks of 1 ms. The receiver echoes the timestamp of the segment that caused the
+    /// ACK.
     #[must_use]
     pub fn trigger_timestamps(mut self) -> Self {
         self.echo = TimestampEcho::Trigger;
@@ -99,14 +99,14 @@ impl Setup {
         self.configure(|c| c.initial_ssthresh = segments * f64::from(SMSS))
     }
 
-    /// Sets the control, in place of [`Aimd::FlightSize`].
+    /// Sets the control, instead of [`Aimd::FlightSize`].
     #[must_use]
     pub fn control(mut self, control: Box<dyn CongestionControl>) -> Self {
         self.stack.control = control;
         self
     }
 
-    /// Sets the differentiation, in place of "always congestion".
+    /// Sets the differentiation, instead of [`Always`] congestion.
     #[must_use]
     pub fn differentiation(mut self, differentiation: Box<dyn Differentiation>) -> Self {
         self.stack.differentiation = differentiation;
@@ -139,13 +139,13 @@ impl Setup {
         Timeline::new(Sender::new(self.config, self.stack), bytes)
     }
 
-    /// Carries `segments` segments over a link of 50 ms in each direction, which loses every transmission for which
-    /// `lost` returns `true`. Its arguments are the number of the transmission, from 1, and the number of the segment.
-    /// No ACKs are lost.
+    /// Transfers `segments` segments over a link with a delay of 50 ms in each direction, which drops every
+    /// transmission for which `lost` returns `true`. The arguments of `lost` are the number of the transmission, from
+    /// 1, and the number of the segment. No ACKs are lost.
     ///
     /// # Panics
     ///
-    /// Panics if the transfer stops before everything is acknowledged.
+    /// Panics if the transfer stops before all data is acknowledged.
     pub fn transfer(self, segments: u64, mut lost: impl FnMut(u64, u64) -> bool) -> Transfer {
         let mut loopback = self.loopback(Path::SHORT);
         loopback.sender.write(segments * u64::from(SMSS));
@@ -155,7 +155,7 @@ impl Setup {
         loopback.finished()
     }
 
-    /// Returns the sender, and a receiver with the same options, at the ends of `path`.
+    /// Returns the sender and a receiver with the same options at the ends of `path`.
     #[must_use]
     pub fn loopback(self, path: Path) -> Loopback {
         let config = self.config;

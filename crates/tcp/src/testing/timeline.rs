@@ -1,4 +1,4 @@
-//! Timeline of a sender, which is given ACKs and time.
+//! Timeline of a sender: tests pass in ACKs and the time.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use crate::seq::SeqNumber;
 use crate::time::Instant;
 use crate::{Sender, Transmit};
 
-/// Returns an ACK of everything before segment `next`.
+/// Returns an ACK of all segments before segment `next`.
 #[must_use]
 pub fn ack(next: u32) -> AckIn {
     AckIn(Ack {
@@ -21,7 +21,7 @@ pub fn ack(next: u32) -> AckIn {
     })
 }
 
-/// ACK to hand in, created by [`ack`].
+/// ACK to pass in, created by [`ack`].
 #[derive(Clone, Copy, Debug)]
 pub struct AckIn(pub Ack);
 
@@ -36,21 +36,21 @@ impl AckIn {
         self
     }
 
-    /// Advertises a window of this many segments.
+    /// Sets the advertised window, in segments.
     #[must_use]
     pub fn window(mut self, segments: u32) -> Self {
         self.0.window = segments * SMSS;
         self
     }
 
-    /// Echoes the order of the transmission that caused the ACK (LE §4.2).
+    /// Adds the echo of the number of the transmission that caused the ACK (LE §4.2).
     #[must_use]
     pub fn order(mut self, order: u32) -> Self {
         self.0.order_echo = Some(order);
         self
     }
 
-    /// Echoes a timestamp.
+    /// Adds the echo of a timestamp.
     #[must_use]
     pub fn timestamp(mut self, value: u32) -> Self {
         self.0.timestamp_echo = Some(value);
@@ -68,7 +68,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Starts at time 0 with `bytes` bytes to send.
+    /// Returns a timeline that starts at time 0 with `bytes` bytes to send.
     pub(super) fn new(sender: Sender, bytes: u64) -> Self {
         let mut timeline = Self {
             sender,
@@ -87,17 +87,17 @@ impl Timeline {
         &self.sent
     }
 
-    /// Transmissions of the last step, with their order and timestamp.
+    /// Transmissions of the last step, with their numbers and timestamps.
     #[must_use]
     pub fn transmits(&self) -> &[Transmit] {
         &self.transmits
     }
 
-    /// Hands in an ACK at `ms` milliseconds. Returns the transmissions that it causes.
+    /// Passes in an ACK at `ms` milliseconds. Returns the transmissions that the ACK causes.
     ///
     /// # Panics
     ///
-    /// Panics if a timer is due before: let it expire by [`wait`](Self::wait).
+    /// Panics if a timer is due at or before that time: call [`wait`](Self::wait) first.
     pub fn receive(&mut self, ms: u64, ack: AckIn) -> &str {
         let due = self.sender.next_timeout();
         assert!(
@@ -155,19 +155,19 @@ impl Timeline {
         words
     }
 
-    /// The congestion window, in segments.
+    /// Congestion window in segments.
     #[must_use]
     pub fn cwnd(&self) -> f64 {
         self.sender.window().cwnd / f64::from(SMSS)
     }
 
-    /// The slow start threshold, in segments.
+    /// Slow start threshold in segments.
     #[must_use]
     pub fn ssthresh(&self) -> f64 {
         self.sender.window().ssthresh / f64::from(SMSS)
     }
 
-    /// Bytes in flight according to the recovery, in segments.
+    /// Data in flight according to the recovery, in segments.
     #[must_use]
     pub fn in_flight(&self) -> f64 {
         self.sender.in_flight(self.now) as f64 / f64::from(SMSS)
@@ -179,12 +179,12 @@ impl Timeline {
         self.sender.rto_at().map(|at| at.as_nanos() / 1_000_000)
     }
 
-    /// The sender, for calls that its host would make.
+    /// Returns the sender, for calls that a host would make.
     pub fn sender_mut(&mut self) -> &mut Sender {
         &mut self.sender
     }
 
-    /// The sender, for everything else that a test examines.
+    /// Returns the sender, for all other state that a test examines.
     #[must_use]
     pub fn sender(&self) -> &Sender {
         &self.sender

@@ -1,4 +1,4 @@
-//! Folders of several shards, to be merged.
+//! Folders of several shards that are to be merged.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,13 +18,13 @@ use crate::shell::quoted;
 use crate::split::Split;
 use crate::store::{EXPERIMENT, FolderError};
 
-/// Maximum number of unfinished shards in a message.
+/// Maximum number of unfinished shards listed in a message.
 const SHARDS_TOLD: usize = 8;
 
-/// Maximum number of runs in a message about a shard.
+/// Maximum number of runs listed in a message about a shard.
 const RUNS_TOLD: usize = 2;
 
-/// Folders of shards of one experiment, each once.
+/// Folders of shards of one experiment, without duplicates.
 #[derive(Debug)]
 pub struct Gathered {
     /// At least one folder, sorted by shard.
@@ -76,7 +76,7 @@ pub enum GatherError {
     OtherEngine {
         /// A folder.
         folder: String,
-        /// Its engine.
+        /// Engine of the shard.
         theirs: String,
         /// This engine.
         ours: String,
@@ -84,12 +84,14 @@ pub enum GatherError {
 }
 
 impl Gathered {
-    /// Collects the shards in the folders at `paths`, in any order. A folder that is named twice counts once.
+    /// Collects the shards in the folders at `paths`, which may be in any order. A folder that is listed twice is used
+    /// once.
     ///
     /// # Errors
-    /// If a folder is not that of a shard, or the shards do not belong to one experiment and to this engine.
+    /// If a folder is not the folder of a shard, or if the shards do not belong to the same experiment and to this
+    /// engine.
     pub fn of(paths: &[PathBuf]) -> Result<Self, GatherError> {
-        // By canonical path, regardless of how they were named.
+        // Canonical paths identify folders that are named in different ways.
         let mut known: BTreeMap<PathBuf, ShardFolder> = BTreeMap::new();
         for path in paths {
             let folder = ShardFolder::read(path)?;
@@ -107,7 +109,7 @@ impl Gathered {
             second: name(second),
             difference,
         };
-        // This engine may be unable to parse the experiment of another engine.
+        // The engines are compared first, because this engine may be unable to parse an experiment of another engine.
         for other in others {
             if other.identity.engine != first.identity.engine {
                 let (ours, theirs) = (&other.identity.engine, &first.identity.engine);
@@ -136,7 +138,7 @@ impl Gathered {
         Ok(Self { folders })
     }
 
-    /// Returns the folder of the first available shard, for data that all have in common.
+    /// Returns the folder of the first available shard, for data that all shards have in common.
     #[must_use]
     pub fn first(&self) -> &ShardFolder {
         self.folders.first().expect("there is at least one folder")
@@ -145,7 +147,7 @@ impl Gathered {
     /// Checks that the shards belong to `split` of `experiment`, which was read from `file`.
     ///
     /// # Errors
-    /// If they do not.
+    /// If the shards belong to another experiment or another split.
     pub fn check(
         &self,
         split: &Split<'_>,
@@ -177,8 +179,8 @@ impl Gathered {
         journals.map(read).collect()
     }
 
-    /// Returns the runs of `split` that are missing in `merge`, which contains those of these folders, or `None` if it
-    /// is complete. `file` is the experiment, for suggested commands.
+    /// Returns the shards of `split` that are unfinished or whose runs are missing in `merge`, or `None` if there are
+    /// none. `merge` contains the runs of these folders, and `file` is the experiment, for suggested commands.
     #[must_use]
     pub fn incomplete(
         &self,
@@ -194,7 +196,7 @@ impl Gathered {
             let begun = there.peek().map(|folder| folder.path.clone());
             let is_whole = match begun {
                 Some(_) => there.any(ShardFolder::is_finished),
-                // A shard without runs has none missing.
+                // A shard without runs needs no folder.
                 None => true,
             };
             (!is_whole || !lacks.is_empty()).then(|| Lacking {
@@ -224,7 +226,7 @@ impl Gathered {
     }
 }
 
-/// Shards with missing runs. It prints as instructions for the user.
+/// Shards that are missing or unfinished. The display text has commands for the user.
 #[derive(Debug)]
 pub struct Incomplete {
     lacking: Vec<Lacking>,
@@ -232,13 +234,13 @@ pub struct Incomplete {
     commands: Commands,
 }
 
-/// A shard with missing runs.
+/// Shard that is missing or unfinished.
 #[derive(Debug)]
 struct Lacking {
     shard: Shard,
-    /// Its folder, if it exists.
+    /// Folder of the shard, if it exists.
     begun: Option<PathBuf>,
-    /// Number of its runs.
+    /// Number of runs of the shard.
     runs: usize,
     /// Descriptions of the missing runs.
     lacks: Vec<String>,

@@ -9,14 +9,14 @@ use crate::shard::Shard;
 use crate::split::Split;
 use crate::store;
 
-/// Identity of a shard and of the experiment that it belongs to. Shards of one experiment differ only in `shard`.
+/// Identity of a shard and of its experiment. Shards of the same experiment differ only in `shard`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// The shard.
     pub shard: Shard,
-    /// Name of the experiment: the name of its file without the extension. It is not compared.
+    /// Name of the experiment: the name of its file without the extension. The name is not compared.
     pub name: String,
-    /// Engine of the runs: its version, and a hash of its sources.
+    /// Engine of the runs: its version and a hash of its sources.
     pub engine: String,
     /// Presence of the runs that measure harm.
     pub harm: Harm,
@@ -62,8 +62,8 @@ impl Identity {
         }
     }
 
-    /// Returns the first difference to the experiment of `other`, with both values, or `None` if the shards belong
-    /// together.
+    /// Returns the first difference from the experiment of `other`, with both values, or `None` if both shards belong
+    /// to the same experiment.
     pub(super) fn difference(&self, other: &Self) -> Option<String> {
         let all = [self, other];
         let pairs = [
@@ -82,7 +82,7 @@ impl Identity {
         first.map(|(what, [ours, theirs])| format!("{what} is {ours}, and was {theirs}"))
     }
 
-    /// Returns the default name of its folder.
+    /// Returns the default name of the shard's folder.
     #[must_use]
     pub fn folder_name(&self) -> String {
         folder_name(&self.name, self.shard)

@@ -1,4 +1,4 @@
-//! Tests that the folder of a shard is only resumed by the same command, and that it stays finished.
+//! Tests that only the same command resumes the folder of a shard, and that a finished shard stays finished.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::run::{Interrupt, Plan};
@@ -41,7 +41,7 @@ impl Case {
         Identity::new(shard, &split, "test", Harm::LeftOut)
     }
 
-    /// Begins and performs the shard in a folder with this name.
+    /// Starts and performs the shard in a folder with this name. Returns the path of the folder.
     fn finished(&self, name: &str, shard: &str) -> PathBuf {
         let path = self.base.join(name);
         let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
@@ -85,7 +85,7 @@ fn a_finished_shard_is_marked_with_its_identity() {
         .check(&case.identity("1/2"), &case.experiment())
         .unwrap();
     found.runs().unwrap();
-    // A shard without runs, because there are more shards than runs, is finished, too.
+    // A shard without runs is also finished. Such shards exist if there are more shards than runs.
     let empty = case.finished("empty", "9/9");
     assert!(ShardFolder::read(&empty).unwrap().is_finished());
 }
@@ -223,7 +223,7 @@ fn folders_of_one_experiment_are_gathered_and_others_are_refused() {
     }
     assert!(error(&[&a, &many]).contains("the number of shards is 3, and was 2"));
     assert!(error(&[]).contains("no folder"));
-    // As another build of dupack would leave it.
+    // This is the file that another build of dupack would have written.
     let engine = dupack_lab::run::engine();
     let strange = fs::read_to_string(b.join("shard.json")).unwrap();
     fs::write(b.join("shard.json"), strange.replace(&engine, "0.0.1 0")).unwrap();

@@ -8,7 +8,7 @@ use dupack_environment::{
 };
 use dupack_lab::experiment::load::Source;
 
-/// 10 Mbit/s, 40 ms of round trip, a buffer of 50 packets.
+/// Path with 10 Mbit/s, a round-trip time of 40 ms, and a buffer of 50 packets.
 pub const PATH: &str = r#"
     [path]
     rate = "10Mbit/s"
@@ -16,7 +16,8 @@ pub const PATH: &str = r#"
     buffer = "50pkt"
 "#;
 
-/// Returns an experiment of `seconds` seconds with one flow of `stack` on [`PATH`]; `more` precedes the path.
+/// Returns an experiment of `seconds` seconds with one flow of `stack` on [`PATH`]. The settings in `more` precede the
+/// path.
 pub fn experiment(stack: &str, seconds: u32, more: &str) -> String {
     format!("stacks = [\"{stack}\"]\nduration = \"{seconds}s\"\n{more}\n{PATH}")
 }
@@ -26,7 +27,7 @@ pub fn blueprint(experiment: &str, settings: &str) -> Result<Arc<Blueprint>, Env
     Blueprint::new(&source, Settings::from_toml(settings)?, &Catalog::builtin())
 }
 
-/// An environment and the slices for its outcomes.
+/// Environment and the slices for the outcomes of its steps.
 pub struct Player {
     pub environment: Environment,
     pub observations: Vec<f32>,
@@ -50,7 +51,7 @@ impl Player {
         }
     }
 
-    /// Creates a player and begins the episode of `seed`.
+    /// Creates a player and starts the episode of `seed`.
     pub fn begun(experiment: &str, settings: &str, seed: u64) -> Self {
         let mut player = Self::new(blueprint(experiment, settings).unwrap());
         player.reset(Some(seed)).unwrap();
@@ -71,8 +72,8 @@ impl Player {
         self.environment.step(actions, &mut outcome)
     }
 
-    /// Plays `actions` at every step to the end of the episode and calls `look` after each. Returns the number of
-    /// steps.
+    /// Performs steps with `actions` until the end of the episode, and calls `look` after each step. Returns the number
+    /// of steps.
     pub fn play(&mut self, actions: &[f32], mut look: impl FnMut(&Self)) -> usize {
         let mut steps = 0;
         while self.environment.is_running() {

@@ -1,8 +1,8 @@
-//! Accurate ECN at both ends of a connection.
+//! Tests of Accurate ECN at both ends of a connection.
 
 use super::*;
 
-/// Returns what each end believes to be agreed on, between one that offers `offered` and one that accepts `accepts`.
+/// Returns the ECN that each end considers agreed on, if the client offers `offered` and the server accepts `accepts`.
 fn agreement(offered: Ecn, accepts: Ecn) -> (Ecn, Ecn) {
     let syn = match offered {
         Ecn::Absent => 0,
@@ -45,13 +45,13 @@ fn reserved_codes_mean_agreement() {
 #[test]
 fn sack_blocks_give_way_except_for_two() {
     let mut counts = MarkCounts::default();
-    // Timestamps take 12 bytes.
+    // Timestamps take 12 of the 40 bytes.
     let room = option_room(true);
     let (option, kept) = fit(Wanted::All, &mut counts, room, 1);
     assert_eq!((option.map(|o| o.as_bytes().len()), kept), (Some(3), 1));
     let (option, kept) = fit(Wanted::All, &mut counts, room, 2);
     assert_eq!((option.map(|o| o.as_bytes().len()), kept), (Some(2), 2));
-    // No counter has changed: the three blocks stay.
+    // No counter has changed, so all three blocks are kept.
     let (option, kept) = fit(Wanted::All, &mut counts, room, 3);
     assert_eq!((option, kept), (None, 3));
 }

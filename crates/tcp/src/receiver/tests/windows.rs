@@ -1,8 +1,8 @@
-//! The advertised window: silly window avoidance, and data beyond the window.
+//! Tests of the advertised window: silly window avoidance, and data beyond the window.
 
 use super::*;
 
-/// A receiver with room for `segments` segments, none of which the application has read.
+/// Returns a receiver whose buffer is full of `segments` segments that the application has not read.
 fn full(segments: u32) -> Receiver {
     let mut r = receiver(|c| {
         c.buffer = segments * MSS;
@@ -57,7 +57,7 @@ fn a_forced_ack_does_not_advertise_a_small_opening() {
     assert_eq!(r.ack().window, 0);
     r.read(1);
     assert_eq!(r.ack().window, MSS);
-    // It never shrinks: an advertised edge stays open (RFC 9293 §3.8.6).
+    // The window never shrinks: an advertised right edge is not moved back (RFC 9293 §3.8.6).
     assert_eq!(r.advertised_edge(), u64::from(11 * MSS));
     r.read(10);
     assert_eq!(r.ack().window, MSS);
@@ -65,7 +65,8 @@ fn a_forced_ack_does_not_advertise_a_small_opening() {
 
 #[test]
 fn an_opening_below_a_step_is_not_advertised() {
-    // In steps of 4096 bytes, 1000 more bytes are invisible to the peer, and cause no update.
+    // The window is advertised in units of 4096 bytes, so 4000 more bytes are not visible to the peer and cause no
+    // update.
     let mut r = full(10).telling_shifted(12);
     r.read(4000);
     assert!(!r.is_ack_due());
@@ -88,14 +89,14 @@ fn data_beyond_the_window_is_cut_off_and_answered() {
     let accepted = r.handle_data(Instant::ZERO, &segment(1500, 2500));
     assert_eq!(accepted.beyond_window_bytes, 500);
     assert_eq!((accepted.in_order_bytes, r.out_of_order_bytes()), (0, 500));
-    // No part of it is.
+    // No part of the segment is inside the window.
     let accepted = r.handle_data(Instant::ZERO, &segment(2000, 2700));
     assert_eq!(accepted.beyond_window_bytes, 700);
     assert_eq!(r.out_of_order_bytes(), 500);
     let accepted = r.handle_data(Instant::ZERO, &segment(2300, 2700));
     assert_eq!(accepted.beyond_window_bytes, 400);
     assert!(r.is_ack_due());
-    // The gap is filled, and 2000 bytes are in order.
+    // The segment fills the gap, and 2000 bytes are in order.
     let accepted = r.handle_data(Instant::ZERO, &segment(0, 1600));
     assert_eq!(
         (accepted.in_order_bytes, accepted.duplicate_bytes),
@@ -124,10 +125,10 @@ fn an_ack_may_be_forced_and_none_is_due_after_it() {
     assert_eq!(r.ack().ack.0, MSS);
     assert_eq!((r.is_ack_due(), r.next_timeout()), (false, None));
     assert_eq!(r.acks_sent(), 1);
-    // The count of unacknowledged bytes starts again at zero.
+    // The ACK resets the count of unacknowledged bytes to zero.
     assert_eq!(arrive(&mut r, 10, 1), None);
     assert!(r.next_timeout().is_some());
-    // The timer expires at its time, not before.
+    // The timer expires at 210 ms, not before.
     r.handle_timeout(Instant::ZERO + Duration::from_millis(209));
     assert!(!r.is_ack_due());
     r.handle_timeout(Instant::ZERO + Duration::from_millis(210));
@@ -136,7 +137,7 @@ fn an_ack_may_be_forced_and_none_is_due_after_it() {
 
 #[test]
 fn the_echo_follows_the_rule_of_rfc_7323() {
-    // §4.3 (2): SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent.
+    // RFC 7323 §4.3 (2): SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent.
     let mut r = receiver(|c| {
         c.timestamps = Some(TimestampEcho::Standard);
         c.ack_policy = AckPolicy::Delayed(Duration::from_millis(200));
@@ -152,13 +153,13 @@ fn the_echo_follows_the_rule_of_rfc_7323() {
         r.ts_recent
     };
     assert_eq!(stamped(0, 50), 50);
-    // Beyond the last ACK, which acknowledged nothing.
+    // The segment begins after Last.ACK.sent, which is still 0.
     assert_eq!(stamped(1000, 60), 50);
-    // Older, equal and newer timestamps at the edge of the last ACK.
+    // These segments start at Last.ACK.sent, with an older, an equal and a newer timestamp.
     assert_eq!(stamped(0, 49), 50);
     assert_eq!(stamped(0, 50), 50);
     assert_eq!(stamped(0, 51), 51);
-    // Across the wrap of the clock.
+    // The comparison is correct across the wrap of the clock.
     assert_eq!(stamped(0, 51_u32.wrapping_sub(1 << 31)), 51);
     assert_eq!(stamped(0, 50 + (1 << 31)), 50 + (1 << 31));
 }
@@ -179,7 +180,7 @@ fn duplicate_data_beyond_a_gap_is_counted() {
     assert_eq!(duplicates(1500, 2900), 1400);
 }
 
-/// A receiver with a buffer of 10,000 bytes, `free` of them free, that advertises windows in steps of 2^`shift` bytes.
+/// Returns a receiver with a buffer of 10,000 bytes, of which `free` are free, and a window scale of `shift`.
 fn nearly_full(free: u32, shift: u8) -> Receiver {
     let mut r = receiver(|c| {
         c.buffer = 10 * MSS;
@@ -198,11 +199,12 @@ fn nearly_full(free: u32, shift: u8) -> Receiver {
 
 #[test]
 fn neither_a_byte_nor_a_hidden_opening_causes_an_update() {
-    // 4095 bytes are advertised as none. With one more byte a step of 4096 is full, but the opening is one byte.
+    // A window of 4095 bytes is advertised as 0 units of 4096. One more byte completes a unit, but the window has
+    // opened by only one byte.
     let mut r = nearly_full(4095, 12);
     r.read(1);
     assert!(!r.is_ack_due());
-    // 1024 bytes are one step of 1024. With 1000 more the next step is not full; with 24 more it is.
+    // A window of 1024 bytes is one unit of 1024. 1000 more bytes do not complete the next unit; another 24 bytes do.
     let mut r = nearly_full(1024, 10);
     r.read(1000);
     assert!(!r.is_ack_due());
@@ -210,7 +212,7 @@ fn neither_a_byte_nor_a_hidden_opening_causes_an_update() {
     assert!(r.is_ack_due());
 }
 
-/// 1000 B every 10 ms and a round trip of 50 ms: 5000 B (Westwood §II, RTTmin · BWE).
+/// The window for 1000 bytes every 10 ms and a round-trip time of 50 ms is 5000 bytes (RTTmin · BWE, Westwood §II).
 #[test]
 fn a_window_follows_the_bandwidth_from_both_sides() {
     let follows = |c: &mut ReceiverConfig| {
@@ -219,14 +221,14 @@ fn a_window_follows_the_bandwidth_from_both_sides() {
     };
     let window = |n: u32, r: &mut Receiver| arrive(r, 10 * u64::from(n), n).unwrap().window;
     let mut r = receiver(follows);
-    // An advertised edge is not taken back: it stays until the window is small enough.
+    // An advertised right edge is not moved back: it stays until the data received reaches the smaller window.
     assert_eq!(window(0, &mut r), 20 * MSS);
     for n in 1..10 {
         assert_eq!(window(n, &mut r), (19 - n) * MSS + MSS);
     }
     let last = (10..300).map(|n| window(n, &mut r)).last();
     assert!(last.is_some_and(|w| w.abs_diff(5 * MSS) <= MSS), "{last:?}");
-    // Twice as fast: twice the window.
+    // At twice the rate, the window is twice as large.
     let faster = (300..900).map(|n| {
         let at = 3000 + 5 * u64::from(n - 300);
         arrive(&mut r, at, n).unwrap().window
@@ -252,7 +254,7 @@ fn the_bandwidth_counts_data_beyond_a_gap_but_not_duplicates() {
     let in_order: Vec<u32> = (0..50).collect();
     let behind_a_gap: Vec<u32> = (1..51).collect();
     assert_eq!(window(&in_order), window(&behind_a_gap));
-    // The 50th arrival is a duplicate of the first, and does not count.
+    // The 50th arrival is a duplicate of the first one and does not count.
     let twice: Vec<u32> = (0..49).chain([0]).collect();
     assert!(window(&twice) < window(&in_order));
 }

@@ -1,39 +1,38 @@
-//! Adaptive ACKs: each segment at first, later every second segment or after a delay that follows the
-//! pace of the data, as in Linux (`tcp_event_data_recv`, `__tcp_ack_snd_check` and
-//! `tcp_send_delayed_ack`).
+//! Adaptive ACKs, as in Linux: at first, each segment is acknowledged; later, every second segment, or after a delay
+//! that adapts to the times between arrivals (`tcp_event_data_recv`, `__tcp_ack_snd_check` and `tcp_send_delayed_ack`).
 //!
 //! - **Quick ACKs.** The first segments are acknowledged one by one, because a sender in slow start
-//!   counts ACKs; so are segments after a long pause, and after a duplicate, because the peer may
-//!   wait for an ACK then. A connection with data in both directions has no quick ACKs: its ACKs
-//!   ride on data.
-//! - **The delay** halves towards its minimum while data arrives fast, follows the time between
-//!   segments, and doubles when it expires. A round-trip time bounds it.
+//!   counts ACKs. The same applies to segments after a long pause and after a duplicate, because the
+//!   peer may wait for an ACK. A connection with data in both directions has no quick ACKs: its ACKs are
+//!   piggybacked on data.
+//! - **The delay** is reduced towards its minimum while data arrives fast, follows the time between
+//!   segments, and doubles when it expires. The round-trip time limits it.
 
 use super::Answer;
 use crate::time::{Duration, Instant};
 
-/// Bounds of the presumed segment size, in bytes: the least MSS that is believed, and the largest that is presumed
-/// before data arrives (`TCP_MIN_MSS`, `TCP_MSS_DEFAULT`).
+/// Minimum and maximum of the segment size that is assumed before data arrives, in bytes (`TCP_MIN_MSS`,
+/// `TCP_MSS_DEFAULT`).
 const PRESUMED_SEGMENT: (u32, u32) = (88, 536);
 
-/// Retransmission timeout of an end that has sent nothing (RFC 6298 §2.1).
+/// Retransmission timeout of an end that has not sent any data (RFC 6298 §2.1).
 const FIRST_RTO: Duration = Duration::from_secs(1);
 
-/// Parameters of ACKs whose timing follows the data, as in Linux: quick ACKs at first, later every second segment or
-/// after an adaptive delay.
+/// Parameters of adaptive ACKs, as in Linux: at first, each segment is acknowledged (quick ACKs); later, every second
+/// segment, or after an adaptive delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdaptiveAcks {
-    /// Minimum delay, which is also the initial one (`TCP_ATO_MIN`).
+    /// Minimum delay, which is also the initial delay (`TCP_ATO_MIN`).
     pub delay_min: Duration,
     /// Maximum delay (`TCP_DELACK_MAX`; RFC 1122 §4.2.3.2: less than 0.5 s).
     pub delay_max: Duration,
-    /// Maximum number of segments in a row that are acknowledged one by one (`TCP_MAX_QUICKACKS`).
+    /// Maximum number of consecutive quick ACKs (`TCP_MAX_QUICKACKS`).
     pub quick: u32,
 }
 
 impl AdaptiveAcks {
-    /// 40 ms to 200 ms, 16 quick ACKs.
+    /// Parameters of Linux: delays from 40 ms to 200 ms, and 16 quick ACKs.
     pub const LINUX: Self = Self {
         delay_min: Duration::from_millis(40),
         delay_max: Duration::from_millis(200),
@@ -45,7 +44,7 @@ impl AdaptiveAcks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Talk {
     OneWay,
-    /// ACKs ride on data (`icsk_ack.pingpong`).
+    /// ACKs are piggybacked on data (`icsk_ack.pingpong`).
     BothWays,
 }
 
@@ -53,20 +52,20 @@ enum Talk {
 #[derive(Clone, Debug)]
 pub(super) struct Adaptive {
     config: AdaptiveAcks,
-    /// Quick ACKs left.
+    /// Number of remaining quick ACKs.
     quick: u32,
     /// Current delay; `None` before data has arrived.
     delay: Option<Duration>,
     data_at: Instant,
     talk: Talk,
-    /// Estimated size of the peer's full segments, and the length of the last segment if it was shorter.
+    /// Estimated size of the peer's full segments. `shorter` is the length of the last segment if it was shorter.
     segment: u32,
     shorter: u32,
-    /// Segments shorter than a full one since the last ACK: none, one, or more.
+    /// Number of segments since the last ACK that were shorter than a full segment.
     short: u32,
     /// Retransmission timeout of this end.
     pub(super) rto: Duration,
-    /// The peer's stream ends with the next segment, which carries no data.
+    /// `true` if the next segment ends the peer's stream and carries no data.
     end_alone: bool,
 }
 
@@ -87,8 +86,8 @@ impl Adaptive {
         }
     }
 
-    /// Notes that `len` bytes arrived in order, with a window of `window` bytes. A full segment has at most `mss`
-    /// bytes.
+    /// Updates the delay and the quick ACKs when `len` bytes arrived in order. The window has `window` bytes, and a
+    /// full segment has at most `mss` bytes.
     pub(super) fn data_came(&mut self, now: Instant, len: u32, mss: u32, window: u64) {
         if core::mem::take(&mut self.end_alone) {
             return;
@@ -107,7 +106,7 @@ impl Adaptive {
                 } else if gap < delay {
                     self.delay = Some((delay / 2 + gap).min(self.rto));
                 } else if gap > self.rto {
-                    // The peer has restarted its window.
+                    // After this pause, the peer has probably restarted its congestion window.
                     self.hurry(window, self.config.quick);
                 }
             }
@@ -132,7 +131,8 @@ impl Adaptive {
         self.short = self.short.saturating_add(1);
     }
 
-    /// Acknowledges the next segments one by one: at most `most`, and at most half of those that fit into the window.
+    /// Acknowledges the next segments one by one: at most `most`, and at most half of the segments that fit into the
+    /// window (two if the window is smaller than two segments).
     fn hurry(&mut self, window: u64, most: u32) {
         let fit = window / (2 * u64::from(self.segment.max(1)));
         let fit = u32::try_from(fit).unwrap_or(u32::MAX);
@@ -140,7 +140,7 @@ impl Adaptive {
         self.quick = self.quick.max(quick.min(most));
     }
 
-    /// Returns to quick ACKs, because the peer seems to need them: at most `most`, or as many as are configured.
+    /// Returns to quick ACKs, because the peer probably needs them: at most `most` ACKs, or the configured number.
     pub(super) fn hurry_up(&mut self, window: u64, most: Option<u32>) {
         self.hurry(window, most.unwrap_or(self.config.quick));
         self.talk = Talk::OneWay;
@@ -152,7 +152,7 @@ impl Adaptive {
         self.quick > 0 && self.talk == Talk::OneWay
     }
 
-    /// Returns when to answer data in order, `unacked` bytes of which are not acknowledged.
+    /// Returns the time of the ACK for data in order, of which `unacked` bytes are not acknowledged.
     pub(super) fn answer(&self, unacked: u64, round_trip: Option<Duration>) -> Answer {
         if unacked > u64::from(self.segment) || self.is_quick() {
             return Answer::Now;
@@ -172,7 +172,7 @@ impl Adaptive {
         unacked > u64::from(self.segment) || (unacked > 0 && left == 0 && pushed)
     }
 
-    /// Notes that an ACK left; `wanted` is `true` if one was due or delayed.
+    /// Called when an ACK was sent. `wanted` is `true` if an ACK was due or delayed.
     pub(super) fn acked(&mut self, wanted: bool) {
         self.short = 0;
         if self.quick == 0 || !wanted {
@@ -184,7 +184,7 @@ impl Adaptive {
         }
     }
 
-    /// Notes that data was sent. Soon after data has arrived it is an answer.
+    /// Called when data was sent. Data that is sent soon after data has arrived counts as a response.
     pub(super) fn data_left(&mut self, now: Instant) {
         if self
             .delay
@@ -194,7 +194,7 @@ impl Adaptive {
         }
     }
 
-    /// Notes that the delay has expired: it was too short, or the application does not answer.
+    /// Called when the delay has expired: it was too short, or the application sends no response.
     pub(super) fn expired(&mut self) {
         match self.talk {
             Talk::OneWay => self.delay = self.delay.map(|delay| (delay * 2).min(self.rto)),
@@ -205,8 +205,8 @@ impl Adaptive {
         }
     }
 
-    /// Notes that the peer's stream ends with the next segment, after `len` bytes. The application will soon answer by
-    /// ending its own stream (`tcp_fin`).
+    /// Announces that the next segment ends the peer's stream after `len` bytes. The application will probably close
+    /// its own stream soon (`tcp_fin`).
     pub(super) fn ends(&mut self, len: u32) {
         self.talk = Talk::BothWays;
         self.end_alone = len == 0;

@@ -1,30 +1,31 @@
-//! SACK compression: beyond a gap the first three ACKs leave at once, because a sender's fast
-//! retransmit waits for them; later ones are held back, and one ACK stands for several, as in Linux
-//! (`tcp_comp_sack_delay_ns` and related settings). RFC 5681 §4.2 asks for an immediate ACK instead.
+//! SACK compression, as in Linux (`tcp_comp_sack_delay_ns` and related settings). Beyond a gap, the first three ACKs
+//! are sent at once, because the sender's fast retransmit needs them. Later ACKs are delayed, and one ACK replaces
+//! several. RFC 5681 §4.2 recommends an immediate ACK instead.
 
 use super::Answer;
 use crate::time::Duration;
 
-/// ACKs beyond a gap that leave at once, with any compression (`TCP_FASTRETRANS_THRESH`).
+/// Number of ACKs beyond a gap that are always sent at once (`TCP_FASTRETRANS_THRESH`).
 const DUPLICATES_AT_ONCE: u32 = 3;
 
-/// Parameters of SACK compression: ACKs that a gap causes are held back, and one ACK stands for several.
+/// Parameters of SACK compression: ACKs that a gap causes are delayed, and one ACK replaces several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SackCompression {
     /// Maximum delay (`tcp_comp_sack_delay_ns`).
     pub delay: Duration,
-    /// Maximum delay in per cent of the round-trip time, if that is known: 5 in the code of Linux 4.18 to 6.18
-    /// (`tcp_comp_sack_rtt_percent` in later versions).
+    /// Maximum delay in per cent of the round-trip time, if the round-trip time is known: 5 in the code of Linux 4.18
+    /// to 6.18 (`tcp_comp_sack_rtt_percent` in later versions).
     pub round_trip_percent: u32,
-    /// Tolerance of the timer (`tcp_comp_sack_slack_ns`). The timer is set to the end of it.
+    /// Tolerance of the timer (`tcp_comp_sack_slack_ns`). It is added to the delay.
     pub slack: Duration,
-    /// Maximum number of ACKs that are held back; the next one leaves (`tcp_comp_sack_nr`).
+    /// Maximum number of consecutive ACKs that are delayed; the next ACK is sent (`tcp_comp_sack_nr`).
     pub held_max: u32,
 }
 
 impl SackCompression {
-    /// 1 ms or 5 % of a round trip, 100 µs of slack, 44 ACKs.
+    /// Parameters of Linux: a delay of 1 ms or 5 % of the round-trip time, 100 µs of slack, and at most 44 delayed
+    /// ACKs.
     pub const LINUX: Self = Self {
         delay: Duration::from_millis(1),
         round_trip_percent: 5,
@@ -46,9 +47,9 @@ pub(super) struct Compressed {
     config: SackCompression,
     /// RCV.NXT when `at_once` was counted.
     next: u64,
-    /// ACKs that left at once.
+    /// Number of ACKs that were sent at once.
     at_once: u32,
-    /// ACKs held back.
+    /// Number of ACKs that are delayed.
     pub(super) held: u32,
 }
 
@@ -62,7 +63,7 @@ impl Compressed {
         }
     }
 
-    /// Returns when to answer a segment beyond a gap at `next`.
+    /// Returns the time of the ACK for a segment beyond a gap at `next`.
     pub(super) fn answer(&mut self, next: u64, round_trip: Option<Duration>) -> Answer {
         if self.held >= self.config.held_max {
             return Answer::Now;

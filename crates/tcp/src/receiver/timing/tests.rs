@@ -1,4 +1,4 @@
-//! Timing of ACKs in milliseconds. A full segment has 1000 bytes.
+//! Tests of the timing of ACKs. Times are in milliseconds, and a full segment has 1000 bytes.
 
 use alloc::vec::Vec;
 
@@ -23,7 +23,7 @@ fn receiver(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
     Receiver::new(config)
 }
 
-/// Hands in the bytes `from..until`, and returns `true` if an ACK leaves at once.
+/// Passes in the bytes `from..until`. Returns `true` if an ACK is sent at once.
 fn arrive(receiver: &mut Receiver, ms: u64, from: u32, until: u32) -> bool {
     let segment = DataSegment {
         seq: SeqNumber(from),
@@ -34,12 +34,12 @@ fn arrive(receiver: &mut Receiver, ms: u64, from: u32, until: u32) -> bool {
     receiver.poll_ack().is_some()
 }
 
-/// Hands in full segment `n` of the stream.
+/// Passes in full segment `n` of the stream. Returns `true` if an ACK is sent at once.
 fn full(receiver: &mut Receiver, ms: u64, n: u32) -> bool {
     arrive(receiver, ms, n * MSS, (n + 1) * MSS)
 }
 
-/// A receiver that has acknowledged 16 full segments one by one at `ms`.
+/// Returns a receiver that has acknowledged 16 full segments one by one at `ms`.
 fn unhurried(ms: u64) -> Receiver {
     let mut r = receiver(|_| {});
     for n in 0..16 {
@@ -51,7 +51,7 @@ fn unhurried(ms: u64) -> Receiver {
 #[test]
 fn the_first_sixteen_are_acknowledged_one_by_one() {
     let mut r = unhurried(0);
-    // From here on every second segment, or after 40 ms.
+    // From now on, every second segment is acknowledged, or a segment after 40 ms.
     let answers: Vec<bool> = (16..20).map(|n| full(&mut r, 1, n)).collect();
     assert_eq!(answers, [false, true, false, true]);
     assert!(!full(&mut r, 2, 20));
@@ -60,7 +60,7 @@ fn the_first_sixteen_are_acknowledged_one_by_one() {
 
 #[test]
 fn quick_acks_are_limited_by_half_the_window() {
-    // 6000 / (2 · 1000) = 3.
+    // The number of quick ACKs is 6000 / (2 · 1000) = 3.
     let mut r = receiver(|c| c.buffer = 6 * MSS);
     let answers: Vec<bool> = (0..6).map(|n| full(&mut r, 0, n)).collect();
     assert_eq!(answers, [true, true, true, false, true, false]);
@@ -78,10 +78,10 @@ fn acks_ride_on_answers() {
     let mut r = receiver(|_| {});
     assert!(arrive(&mut r, 0, 0, 100));
     r.note_data_sent(at(10));
-    // Quick ACKs are left, but not needed.
+    // Quick ACKs remain, but they are not used because ACKs are piggybacked.
     assert!(!arrive(&mut r, 20, 100, 200));
     assert_eq!(r.next_timeout(), Some(at(60)));
-    // No data is sent in answer: the next segment is acknowledged at once again.
+    // No data is sent in response, so the next segment is acknowledged at once again.
     r.handle_timeout(at(60));
     assert!(r.poll_ack().is_some());
     assert!(arrive(&mut r, 61, 200, 300));
@@ -98,8 +98,8 @@ fn data_sent_after_the_delay_is_no_answer() {
 #[test]
 fn an_expired_delay_doubles_up_to_its_maximum() {
     let mut r = unhurried(0);
-    // The last quick ACK set the delay to 40 ms. Then it is 40/2 + 40/2 = 40 ms, and doubles to 80 ms when it expires;
-    // 60 ms later it is 80/2 + 60 = 100 ms.
+    // The last quick ACK set the delay to 40 ms. The next segment keeps it at 40/2 + 40/2 = 40 ms, and it doubles to 80
+    // ms when it expires. With the segment 60 ms later, it is 80/2 + 60 = 100 ms.
     assert!(!full(&mut r, 1, 16));
     assert_eq!(r.next_timeout(), Some(at(41)));
     r.handle_timeout(at(41));
@@ -108,7 +108,8 @@ fn an_expired_delay_doubles_up_to_its_maximum() {
     assert_eq!(r.next_timeout(), Some(at(161)));
     r.handle_timeout(at(161));
     assert!(r.poll_ack().is_some());
-    // 200/2 + 150 = 250 ms, but 200 ms is the maximum, and a round trip bounds it.
+    // The delay would be 200/2 + 150 = 250 ms, but the maximum is 200 ms. Later, the round-trip time of 70 ms is the
+    // maximum.
     assert!(!full(&mut r, 211, 18));
     assert_eq!(r.next_timeout(), Some(at(411)));
     r.handle_timeout(at(411));
@@ -148,7 +149,7 @@ fn a_short_segment_is_acknowledged_when_it_is_read() {
     assert!(r.poll_ack().is_none(), "there is more to read");
     assert_eq!(r.read(1000), 100);
     assert!(r.poll_ack().is_some());
-    // An application that reads at once leaves no ACK for later.
+    // If the application reads at once, the ACK is not delayed.
     let mut r = receiver(|c| c.application = Reading::AtOnce);
     for n in 0..16 {
         assert!(full(&mut r, 0, n));
@@ -164,11 +165,11 @@ fn the_end_of_the_stream_waits_for_an_answer() {
     assert!(r.note_end(0));
     assert!(!arrive(&mut r, 1, 1000, 1001));
     assert_eq!(r.next_timeout(), Some(at(41)));
-    // Before any data the end is acknowledged at once.
+    // Before any data has arrived, the end of the stream is acknowledged at once.
     let mut r = receiver(|_| {});
     assert!(r.note_end(0));
     assert!(arrive(&mut r, 1, 0, 1));
-    // A receiver that does not adapt ignores it.
+    // A receiver without adaptive ACKs ignores the announcement.
     assert!(!receiver(|c| c.ack_policy = AckPolicy::Immediate).note_end(0));
 }
 
@@ -185,13 +186,13 @@ fn beyond_a_gap_three_acks_leave_and_one_for_the_rest() {
     let mut r = compressing(|_| {});
     let answers: Vec<bool> = (1..7).map(|n| full(&mut r, 0, n)).collect();
     assert_eq!(answers, [true, true, true, false, false, false]);
-    // 1 ms and 0.1 ms of slack after the first ACK that is held back.
+    // The timer expires 1 ms plus 0.1 ms of slack after the first ACK that is delayed.
     let due = at(1) + Duration::from_micros(100);
     assert_eq!(r.next_timeout(), Some(due));
     r.handle_timeout(due);
     let ack = r.poll_ack().expect("one ACK for three");
     assert_eq!(ack.sacks.as_slice()[0].end, SeqNumber(7000));
-    // The next ACK is held back again, until the gap moves: then three leave at once.
+    // The next ACKs are delayed again until the gap moves: then three ACKs are sent at once.
     assert!(!full(&mut r, 2, 7));
     assert!(!full(&mut r, 2, 9));
     assert!(full(&mut r, 2, 0));
@@ -202,7 +203,7 @@ fn beyond_a_gap_three_acks_leave_and_one_for_the_rest() {
 #[test]
 fn the_delay_is_a_share_of_a_short_round_trip() {
     let mut r = compressing(|_| {});
-    // 5 % of 10 ms, and the slack.
+    // The delay is 5 % of 10 ms, plus the slack of 0.1 ms.
     r.tell_round_trip(Some(Duration::from_millis(10)), Duration::from_millis(210));
     for n in 1..5 {
         full(&mut r, 0, n);
@@ -230,7 +231,7 @@ fn quick_acks_are_not_compressed_nor_any_ack_without_sack() {
     let mut r = compressing(|c| c.ack_policy = AckPolicy::Adaptive(AdaptiveAcks::LINUX));
     assert!(full(&mut r, 0, 0));
     let answers: Vec<bool> = (2..17).map(|n| full(&mut r, 0, n)).collect();
-    // Sixteen quick ACKs, one of which has left; after them three leave at once.
+    // Of the sixteen quick ACKs, one was already sent. After the other fifteen, three ACKs are sent at once.
     assert!(answers.iter().all(|&at_once| at_once));
     let answers: Vec<bool> = (17..21).map(|n| full(&mut r, 0, n)).collect();
     assert_eq!(answers, [true, true, true, false]);
@@ -240,7 +241,7 @@ fn quick_acks_are_not_compressed_nor_any_ack_without_sack() {
 
 #[test]
 fn quick_acks_after_a_pause_are_limited_by_half_the_window() {
-    // The window slides on: acknowledged data does not make it larger.
+    // The window slides: acknowledged data does not make it larger.
     let mut r = receiver(|c| {
         c.buffer = 6 * MSS;
         c.application = Reading::AtOnce;
@@ -261,14 +262,14 @@ fn the_delay_does_not_double_for_acks_that_a_gap_holds_back() {
         }
         r
     };
-    // No ACK is held back: 40 ms expire, and the next delay is 80 ms.
+    // Without compression, a delay of 40 ms expires, and the next delay is 80 ms.
     let mut r = with_both();
     assert!(!full(&mut r, 1, 16));
     r.handle_timeout(at(41));
     assert!(r.poll_ack().is_some());
     assert!(!full(&mut r, 121, 17));
     assert_eq!(r.next_timeout(), Some(at(201)));
-    // An ACK is held back and expires; after the gap the delay is still 40 ms.
+    // With compression, the timer of a delayed ACK expires. After the gap, the delay is still 40 ms.
     let mut r = with_both();
     for n in 17..21 {
         full(&mut r, 1, n);
@@ -283,12 +284,12 @@ fn the_delay_does_not_double_for_acks_that_a_gap_holds_back() {
 
 #[test]
 fn a_read_makes_an_ack_due_for_pushed_data_only() {
-    // A full segment is not pushed.
+    // A full segment does not count as pushed.
     let mut r = unhurried(0);
     assert!(!full(&mut r, 1, 16));
     assert_eq!(r.read(17_000), 17_000);
     assert!(!r.is_ack_due());
-    // Where ACKs ride on answers, one short segment waits for an answer, and two are acknowledged.
+    // If ACKs are piggybacked, one short segment waits for a response, and two are acknowledged.
     let mut r = receiver(|_| {});
     assert!(arrive(&mut r, 0, 0, 100));
     r.note_data_sent(at(10));
@@ -307,17 +308,17 @@ fn a_mark_starts_quick_acks_once_and_cwr_with_data_is_answered() {
         len,
         ..DataSegment::default()
     };
-    // An ACK with CWR says nothing of the window; data with CWR shows that it is small.
+    // An ACK with CWR does not show that the peer's window is small; data with CWR does.
     let mut r = unhurried(0);
     r.note_ecn(&data(0), Codepoint::NotEct, Bit::Set);
     assert!(!r.is_ack_due());
     r.note_ecn(&data(1000), Codepoint::Ect0, Bit::Set);
     assert!(r.is_ack_due());
-    // Where ACKs do not follow the data, the policy alone decides.
+    // Without adaptive ACKs, only the ACK policy decides.
     let mut r = receiver(|c| c.ack_policy = AckPolicy::Delayed(Duration::from_millis(40)));
     r.note_ecn(&data(1000), Codepoint::Ect0, Bit::Set);
     assert!(!r.is_ack_due());
-    // Two quick ACKs from the first mark on; a mark while ECE is echoed adds none.
+    // The first mark starts two quick ACKs. A mark while ECE is set adds none.
     let mut r = unhurried(0);
     let marked = |r: &mut Receiver, n: u32| {
         let segment = DataSegment {

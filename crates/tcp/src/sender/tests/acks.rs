@@ -1,4 +1,4 @@
-//! Evaluation of an ACK before any plug-in is called.
+//! Tests of the evaluation of an ACK before any plug-in is called.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use super::*;
 use crate::options::Ecn;
 use crate::segment::EcnEcho;
 
-/// Behaves like [`Plain`], and notes the last DSACK in bytes: its start and its end.
+/// Recovery that behaves like [`Plain`], and stores the start and the end of the last DSACK in bytes.
 #[derive(Debug)]
 struct Noting {
     plain: Plain,
@@ -39,8 +39,8 @@ impl Recovery for Noting {
     }
 }
 
-/// Returns the DSACK found in `ack`, in segments, and the number of sacked segments after it, when 0 to 9 are
-/// outstanding and 2 to 5 are sacked.
+/// Returns the DSACK in `ack_in`, in segments, and the number of sacked segments after this ACK. Before the ACK,
+/// segments 0 to 9 are outstanding and 2 to 5 are sacked.
 fn dsack_in(ack_in: AckIn) -> (Option<(u64, u64)>, u64) {
     let dsack = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
     let recovery = Noting {
@@ -63,19 +63,20 @@ fn a_first_block_inside_the_second_or_below_the_ack_is_a_dsack() {
     assert_eq!(dsack_in(ack(0).sack(2, 6).sack(2, 6)), (Some((2, 6)), 4));
     assert_eq!(dsack_in(ack(1).sack(0, 1).sack(2, 6)), (Some((0, 1)), 4));
     assert_eq!(dsack_in(ack(1).sack(0, 1)), (Some((0, 1)), 4));
-    // A first block beside the second, around it, or overlapping it at either end is not a DSACK but new data.
+    // A first block is new data and not a DSACK if it is outside the second block, contains it, or overlaps it at
+    // either end.
     assert_eq!(dsack_in(ack(0).sack(7, 8).sack(2, 6)), (None, 5));
     assert_eq!(dsack_in(ack(0).sack(2, 7).sack(3, 6)), (None, 5));
     assert_eq!(dsack_in(ack(0).sack(2, 6).sack(3, 7)), (None, 5));
     assert_eq!(dsack_in(ack(0).sack(4, 7).sack(2, 6)), (None, 5));
     assert_eq!(dsack_in(ack(0).sack(2, 6)), (None, 4));
-    // The third block does not matter.
+    // The third block is not considered.
     assert_eq!(dsack_in(ack(0).sack(3, 4).sack(7, 8).sack(2, 6)), (None, 5));
 }
 
 #[test]
 fn invalid_blocks_are_ignored() {
-    // An empty block, a reversed one, and one beyond the data that was sent.
+    // The invalid blocks are empty, reversed, or beyond the data that was sent.
     let none = (None, 4);
     assert_eq!(dsack_in(ack(0).sack(7, 7)), none);
     assert_eq!(dsack_in(ack(0).sack(8, 7)), none);
@@ -83,8 +84,8 @@ fn invalid_blocks_are_ignored() {
     assert_eq!(dsack_in(ack(0).sack(9, 11).sack(8, 10)), (None, 6));
 }
 
-/// Returns SRTT in milliseconds after the first loss was repaired and this ACK arrived at 203 ms. 0 was retransmitted
-/// at 103 ms, when 8 to 10 were sent; the rest was sent at 0.
+/// Returns SRTT in milliseconds after the first loss was repaired and the ACK `last` arrived at 203 ms, or `None` if
+/// SRTT did not change. Segment 0 was retransmitted at 103 ms; segments 1 to 7 were sent at 0 ms.
 fn srtt_after(last: AckIn) -> Option<u64> {
     let mut t = plain().sack().window(8.0).start(50);
     for end in 2..=4 {
@@ -99,22 +100,24 @@ fn srtt_after(last: AckIn) -> Option<u64> {
 
 #[test]
 fn segments_acknowledged_with_a_retransmission_are_not_timed() {
-    // Karn's algorithm, RFC 6298 §3: 0 was sent twice, and 4 may have arrived long before it.
+    // Karn's algorithm (RFC 6298 §3): segment 0 was sent twice, and segment 4 may have arrived much earlier.
     assert_eq!(srtt_after(ack(1)), None);
     assert_eq!(srtt_after(ack(5)), None);
-    // The segment sacked beside it arrived just now: 5 was sent at 0. SRTT was about 101: 7/8 of that, and 1/8 of 203.
+    // A segment that the same ACK sacks has just arrived. It was sent at 0 ms, so the sample is 203 ms. SRTT was about
+    // 101 ms, and is now 7/8 · 101 + 1/8 · 203 ms.
     assert_eq!(srtt_after(ack(5).sack(5, 6)), Some(114));
     assert_eq!(srtt_after(ack(0).sack(1, 5)), Some(114));
 }
 
 #[test]
 fn srtt_uses_the_oldest_segment_and_the_latest_sample_the_newest() {
-    // 0 was sent at 0, 4 and 5 at 100.
+    // Segment 0 was sent at 0 ms, and segments 4 and 5 at 100 ms.
     let mut t = plain().window(4.0).start(50);
     t.receive(100, ack(2));
     assert!(t.sent().contains("new:5"));
     t.receive(150, ack(6));
-    // 2 was sent at 0 and 5 at 100: 150 for the average, 50 for the latest sample.
+    // Segment 2 was sent at 0 ms and segment 5 at 100 ms: the sample for SRTT is 150 ms, and the latest sample is 50
+    // ms.
     let rtt = t.sender().rtt();
     assert_eq!(rtt.latest(), Some(Duration::from_millis(50)));
     let srtt = Duration::from_micros(100_000 * 7 / 8 + 150_000 / 8);
@@ -124,7 +127,8 @@ fn srtt_uses_the_oldest_segment_and_the_latest_sample_the_newest() {
 
 #[test]
 fn without_sack_an_ack_with_another_window_is_no_duplicate() {
-    // RFC 5681 §2 (e); with SACK new information decides, and in ns-2 the ACK number alone.
+    // The rule without SACK is RFC 5681 §2 (e). With SACK, new SACK information is required. In ns-2, only the ACK
+    // number is compared.
     let third = |rule, sack: bool, acks: [AckIn; 3]| {
         let setup = if sack { plain().sack() } else { plain() };
         let setup = setup.configure(|c| c.duplicate_ack = rule);
@@ -154,7 +158,7 @@ fn without_outstanding_data_there_is_no_duplicate_ack() {
         t.receive(100 + n, ack(4));
     }
     assert_eq!(t.sender().stats().loss_events, 0);
-    // An ACK of data acknowledged before is not one, either.
+    // An ACK of data that was acknowledged before is not a duplicate ACK, either.
     t.write(4);
     for n in 1..=3 {
         t.receive(200 + n, ack(3));
@@ -177,17 +181,17 @@ fn duplicate_acks_and_sacked_segments_are_disorder() {
     };
     assert_eq!(phase(&[ack(2)]), Some(Phase::Open));
     assert_eq!(phase(&[ack(0).sack(1, 2)]), Some(Phase::Disorder));
-    // An ACK of new data is not a duplicate, but a segment below the sacked one is missing.
+    // An ACK of new data is not a duplicate ACK, but a segment below the sacked one is missing.
     assert_eq!(phase(&[ack(1).sack(2, 3)]), Some(Phase::Disorder));
     assert_eq!(phase(&[ack(1).sack(2, 3), ack(3)]), Some(Phase::Open));
-    // Enough duplicates start a recovery.
+    // Three duplicate ACKs start a recovery.
     let third = [2, 3, 4].map(|end| ack(0).sack(1, end));
     assert_eq!(phase(&third), Some(Phase::Recovery));
 }
 
 #[test]
 fn a_control_with_a_model_is_told_of_marks_once_per_window() {
-    // The count starts with 5 (RFC 9768 §3.2.2).
+    // The count of marks starts at 5 (RFC 9768 §3.2.2).
     let counted = |next, ace| {
         let mut told = ack(next);
         told.0.ecn = EcnEcho::Count(ace);
@@ -206,14 +210,14 @@ fn a_control_with_a_model_is_told_of_marks_once_per_window() {
     };
     assert_eq!(answered(100, 1, 5), 0);
     assert_eq!(answered(200, 2, 6), 1);
-    // Only once for the data outstanding then; after that again.
+    // Further marks of the data that was outstanding then cause no response; a later mark causes one.
     assert_eq!(answered(300, 4, 7), 1);
     assert_eq!(answered(400, 7, 0), 2);
 }
 
 #[test]
 fn the_order_of_a_transmission_times_retransmissions() {
-    // LE §2.2.4. A segment is sent at 0 ms and again at 1000 ms; its ACK arrives at 1080 ms.
+    // LE §2.2.4: a segment is sent at 0 ms and retransmitted at 1000 ms; its ACK arrives at 1080 ms.
     let srtt = |setup: Setup, order| {
         let mut t = setup.window(1.0).start(1);
         t.wait(1000);
@@ -222,12 +226,13 @@ fn the_order_of_a_transmission_times_retransmissions() {
     };
     let sample = Some(Duration::from_millis(80));
     assert_eq!(srtt(plain().order_echo(), 2), sample);
-    // The first transmission was only late; and without the order the sample is ambiguous.
+    // There is no sample if the ACK echoes the first transmission, which was only delayed, or if the connection has no
+    // transmission numbers, because the sample is then ambiguous.
     assert_eq!(srtt(plain().order_echo(), 1), None);
     assert_eq!(srtt(plain(), 2), None);
 }
 
-/// Sets the window to as many segments as the order that the last ACK echoes; to 50 without an echo.
+/// Control whose window, in segments, is the transmission number that the last ACK echoes, or 50 without an echo.
 #[derive(Debug)]
 struct Ordered;
 
@@ -252,14 +257,14 @@ impl CongestionControl for Ordered {
 
 #[test]
 fn an_echoed_order_is_reported_if_transmissions_carry_it() {
-    // LE §4.2.
+    // The echo is specified in LE §4.2.
     let echoed = |setup: Setup, order| {
         let mut t = setup.control(Box::new(Ordered)).window(4.0).start(4);
         t.receive(100, ack(1).order(order));
         t.cwnd()
     };
     assert_eq!(echoed(plain().order_echo(), 3), 3.0);
-    // Four have been sent.
+    // Only four transmissions have been sent, so 5 is invalid, and so is 0.
     assert_eq!(echoed(plain().order_echo(), 5), 50.0);
     assert_eq!(echoed(plain().order_echo(), 0), 50.0);
     assert_eq!(echoed(plain(), 3), 50.0);

@@ -1,5 +1,5 @@
-//! State that the sender keeps, and its lifetime: SACK information, samples, changes of the window, and the state that
-//! an undo may restore.
+//! Tests of state that the sender keeps: SACK information, samples, window changes, and the state that an undo may
+//! restore.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -33,7 +33,7 @@ fn window_changes_are_logged_on_request() {
         .configure(|c| c.log = WindowLog::On)
         .window(2.0)
         .start(9);
-    // A duplicate changes nothing, and is not logged.
+    // A duplicate ACK does not change the window, so no change is logged.
     t.receive(100, ack(0));
     assert!(!t.sender().has_window_changes());
     t.receive(101, ack(1));
@@ -49,7 +49,7 @@ fn window_changes_are_logged_on_request() {
 
 #[test]
 fn a_retransmitted_segment_is_no_longer_timed() {
-    // Karn's algorithm, RFC 6298 §3, where one segment is timed at a time.
+    // Karn's algorithm (RFC 6298 §3), if one segment is timed at a time.
     let timed_after = |number: u64| {
         let mut t = plain()
             .configure(|c| c.rtt.sampling = RttSampling::OnePerWindow)
@@ -76,8 +76,8 @@ fn counters_of_undone_reductions_are_added_up() {
     assert_eq!(stats.undone(), 7);
 }
 
-/// A window of eight segments, or of one after a timeout until the next ACK. It counts how often it must remember its
-/// state.
+/// Control with a window of eight segments, or of one segment from a timeout to the next ACK. It counts the calls of
+/// `remember`.
 #[derive(Debug)]
 struct Eight {
     rules: UndoRules,
@@ -114,7 +114,7 @@ impl CongestionControl for Eight {
     }
 }
 
-/// Returns a sender with `rules`, and the count of how often its control had to remember its state.
+/// Returns a sender with `rules`, and the number of calls of its control's `remember`.
 fn under(rules: UndoRules, segments: u64) -> (Timeline, Arc<AtomicU64>) {
     let remembered = Arc::new(AtomicU64::new(0));
     let control = Eight {
@@ -136,7 +136,7 @@ fn a_control_remembers_once_for_a_loss_event_and_its_timeouts() {
         t.wait(4000);
         assert_eq!(t.sender().stats().timeouts, 2);
         let timeouts = remembered.load(Ordering::Relaxed);
-        // Everything is acknowledged, and the next flight has a loss event of its own.
+        // All data is acknowledged, and the next flight has its own loss event.
         t.receive(4100, ack(8));
         t.write(8);
         for n in 1..=3 {

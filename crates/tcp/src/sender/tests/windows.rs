@@ -1,10 +1,10 @@
-//! The peer's window, and the window after an idle period.
+//! Tests of the peer's window, and of the window after an idle period.
 
 use super::*;
 
 #[test]
 fn a_segment_cut_short_by_the_window_fills_half_of_it_at_least() {
-    // RFC 9293 §3.8.6.2.1: the largest window advertised is 1500 bytes.
+    // The rule is RFC 9293 §3.8.6.2.1. The largest window advertised is 1500 bytes.
     let with_room = |bytes: u32| {
         let mut t = plain()
             .window(4.0)
@@ -24,7 +24,7 @@ fn a_segment_cut_short_by_the_window_fills_half_of_it_at_least() {
 
 #[test]
 fn the_last_segment_is_sent_if_the_window_has_room_for_it() {
-    // 300 bytes are left to send, and the window has room for them.
+    // The last 300 bytes fit into the window.
     let t = plain().window(4.0).start_with_bytes(1300);
     assert_eq!(t.sent(), "new:0 new:1");
     assert_eq!(t.transmits()[1].segment.len, 300);
@@ -32,7 +32,7 @@ fn the_last_segment_is_sent_if_the_window_has_room_for_it() {
 
 #[test]
 fn an_idle_period_counts_once_it_is_longer_than_the_timeout() {
-    // RFC 5681 §4.1. The last segment is sent at 100 ms, and the timeout is one second.
+    // The rule is RFC 5681 §4.1. The timeout is one second.
     let cwnd_after = |idle_ms: u64, window: f64| {
         let mut t = plain()
             .configure(|c| c.idle = IdleRule::Restart)
@@ -45,7 +45,7 @@ fn an_idle_period_counts_once_it_is_longer_than_the_timeout() {
         t.write(1);
         (grown, t.cwnd())
     };
-    // The last segment is sent at 0: with a window of 4 all four are sent at once.
+    // With a window of 4, all four segments are sent at 0 ms.
     let (grown, kept) = cwnd_after(1000, 4.0);
     assert!(grown > 4.0 && kept == grown, "{grown} {kept}");
     assert_eq!(cwnd_after(1001, 4.0).1, 4.0);
@@ -70,7 +70,7 @@ fn an_idle_period_never_opens_the_window() {
 
 #[test]
 fn the_first_segment_does_not_end_an_idle_period() {
-    // One second passes before there is anything to send.
+    // Five seconds pass before there is data to send.
     let mut t = plain()
         .configure(|c| {
             c.idle = IdleRule::Restart;
