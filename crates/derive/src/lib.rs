@@ -1,5 +1,5 @@
-//! Derive macros for an algorithm's parameters and for the words of a parameter. The traits of the same names in
-//! `dupack_algorithms::catalog` describe the input.
+//! Derive macros for an algorithm's parameters and for the words of a parameter. The traits with the same names in
+//! `dupack_algorithms::catalog` explain the input.
 
 mod attributes;
 mod choice;

@@ -125,7 +125,7 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
         Entered::Runs(entered)
     }
 
-    /// Makes the tasks of the order `number` due again, because it will not return.
+    /// Makes the tasks of the order `number` due again, because no result will arrive.
     pub fn give_up(&mut self, number: u64) {
         let out = self.books.out.remove(&number);
         let out = out.into_iter().flatten();

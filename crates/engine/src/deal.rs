@@ -75,7 +75,7 @@ impl<P: Borrow<Plan> + Clone + Send + Sync> Deal<P> {
         Ok(self.session.enter(number, made, &done.given_up, watch))
     }
 
-    /// Makes the runs of the order `number` due again, because it will not return.
+    /// Makes the runs of the order `number` due again, because no result will arrive.
     pub fn give_up(&mut self, number: u64) {
         self.session.give_up(number);
     }

@@ -20,7 +20,7 @@ pub trait Folder {
     /// Writes the file `name`, which may contain folders (`figures/goodput.svg`).
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the file cannot be written.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError>;
 }
 
@@ -170,7 +170,7 @@ impl OutputFolder {
         })
     }
 
-    /// Removes the folder and its parent folders, if they were created for it and are empty.
+    /// Removes the folder and the parent folders that were created for it, if they are empty.
     pub fn abandon(self) {
         for folder in self.made {
             // A folder that is not empty is kept, and so are its parents.
@@ -198,7 +198,7 @@ impl OutputFolder {
     /// Writes `bytes` to the file `name`, which may contain folders.
     ///
     /// # Errors
-    /// If the file exists and the folder was not reopened, or if it cannot be written.
+    /// If the file exists and the folder was not reopened, or if the file cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
         let mut file = self.make(name)?;
         file.write_all(bytes)
@@ -209,8 +209,8 @@ impl OutputFolder {
     /// Creates the file `name`, which may contain folders, and returns it for incremental writing.
     ///
     /// # Errors
-    /// If the file exists and the folder was not reopened, if it cannot be created, or if its path contains a symbolic
-    /// link.
+    /// If the file exists and the folder was not reopened, if the file cannot be created, or if its path contains a
+    /// symbolic link.
     pub fn make(&self, name: &str) -> Result<File, StoreError> {
         self.make_way(name)?;
         let path = self.path.join(name);
@@ -246,10 +246,10 @@ impl OutputFolder {
         draft::sync(&self.path).map_err(|e| StoreError::system("write", &self.path, &e, self.flag))
     }
 
-    /// Writes `bytes` to the file `name` atomically: readers see either the old contents or the new.
+    /// Writes `bytes` to the file `name` atomically: readers see either the old or the new contents.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let mut file = self.begin(name)?;
         file.put(bytes)?;
@@ -291,7 +291,7 @@ impl OutputFolder {
     /// Starts a replacement of the file `name`, which may contain folders.
     ///
     /// # Errors
-    /// If it cannot be created.
+    /// If the file cannot be created.
     pub fn begin(&self, name: &str) -> Result<Replacement<'_>, StoreError> {
         self.make_way(name)?;
         let partial = self.path.join(format!("{name}{PARTIAL}"));

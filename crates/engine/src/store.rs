@@ -35,12 +35,12 @@ pub const RESULTS: &str = "results.json";
 pub trait Identity: Serialize + DeserializeOwned {
     /// Name of the file.
     const FILE: &'static str;
-    /// Name of this kind of folder: `the folder of a shard`.
+    /// Name of this kind of folder in messages, such as `the folder of a shard`.
     const NAME: &'static str;
-    /// Help for creating such a folder.
+    /// Help text that explains how to create such a folder.
     const BEGIN: &'static str;
 
-    /// Returns `true` if this program writes such a file.
+    /// Returns `true` if this program wrote the file.
     fn is_ours(&self) -> bool {
         true
     }
@@ -103,8 +103,8 @@ impl<I: Identity> Store<I> {
         Self::lock(OutputFolder::reopen(path), identity)
     }
 
-    /// Locks the folder, because two processes would overwrite each other's files. On file systems without locks,
-    /// nothing prevents this.
+    /// Locks the folder, because two processes would overwrite each other's files. On file systems without locks, this
+    /// is not prevented.
     fn lock(folder: OutputFolder, identity: I) -> Result<Self, FolderError> {
         let file = folder.path().join(I::FILE);
         let lock = File::open(&file).map_err(|e| FolderError::damaged(&file, &e))?;

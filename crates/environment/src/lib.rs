@@ -16,7 +16,7 @@
 //!
 //! ```
 //! use dupack_algorithms::catalog::Catalog;
-//! use dupack_environment::{Blueprint, Environment, EnvironmentError, Outcome, Settings};
+//! use dupack_environment::{Blueprint, Environment, EnvironmentError, StepOutput, Settings};
 //! use dupack_lab::experiment::load::Source;
 //!
 //! let path = Source::new(
@@ -46,7 +46,7 @@
 //! let (mut reward, mut terminated, mut truncated) = ([0.0], [false], [false]);
 //! while environment.is_running() {
 //!     // The action 0.5 sets a rate of 1 Mbit/s · 20^0.75 = 9.46 Mbit/s.
-//!     let mut outcome = Outcome::new(&mut observation, &mut reward, &mut terminated, &mut truncated);
+//!     let mut outcome = StepOutput::new(&mut observation, &mut reward, &mut terminated, &mut truncated);
 //!     environment.step(&[0.5], &mut outcome)?;
 //! }
 //! assert!(truncated[0]);

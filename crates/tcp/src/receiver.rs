@@ -43,7 +43,7 @@ pub struct Receiver {
     config: ReceiverConfig,
     /// RCV.NXT as a stream offset.
     next: u64,
-    /// Right edge of the advertised window, as a stream offset; it never moves left.
+    /// Right edge of the advertised window, as a stream offset; it never moves back.
     edge: u64,
     /// Bytes that the application has read.
     read: u64,

@@ -4,10 +4,10 @@
 //! records the time, number and order of the transmissions of each segment, and the receiver's reports. It does not
 //! record which segments are *lost*: the recovery decides that.
 //!
-//! Every operation takes amortised O(1) time per segment, whatever the window (finding a segment by its offset takes
-//! O(log n) if segments differ in size). SACK blocks repeat the reports of earlier ACKs. A union-find over runs of
-//! sacked segments skips the known parts, so the time to process a block depends on the number of new segments in it,
-//! not on its length.
+//! Every operation takes amortised O(1) time per segment, regardless of the window (finding a segment by its offset
+//! takes O(log n) if segments differ in size). SACK blocks repeat the reports of earlier ACKs. A union-find over runs
+//! of sacked segments skips the known parts, so the time to process a block depends on the number of new segments in
+//! it, not on its length.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

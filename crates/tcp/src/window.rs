@@ -1,4 +1,4 @@
-//! The congestion window, its rounding, and the causes of its changes.
+//! Congestion window, its rounding, and the causes of its changes.
 
 /// The two variables of TCP congestion control (RFC 5681 §2), in bytes.
 ///

@@ -12,7 +12,7 @@ use dupack_lab::run::size::bytes_in_words;
 const PER_BYTE: u64 = 4;
 
 /// Opens or creates the file at `path`, and locks it. Returns `None` if another process has locked it. On file systems
-/// without locks, nothing prevents simultaneous use.
+/// without locks, simultaneous use is not prevented.
 pub(super) fn open(path: &Path) -> io::Result<Option<File>> {
     refuse_link(path)?;
     let file = OpenOptions::new()

@@ -25,7 +25,7 @@ pub enum FolderError {
         name: &'static str,
         /// Name of the missing file.
         file: &'static str,
-        /// Help for creating such a folder.
+        /// Help text that explains how to create such a folder.
         begin: &'static str,
     },
     /// The folder contains no experiment.

@@ -113,7 +113,7 @@ pub enum SackMemory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WrappedMarks {
-    /// The safest case: the largest possible number of marks (RFC 9768 §3.2.2.5.2).
+    /// The largest possible number of marks is assumed, which is the safest case (RFC 9768 §3.2.2.5.2).
     Safest,
     /// Same as `Safest`, unless ACKs report more than four packets each on average. In this case, the path is assumed
     /// to thin ACKs, and the count is assumed not to have wrapped (Linux, `__tcp_accecn_process`: `pkts_acked_ewma`).

@@ -78,7 +78,7 @@ impl Sender {
         self.state.window = bounded(&self.state.config, window);
     }
 
-    /// Sets a lower bound of the retransmission timeout until the next round-trip sample.
+    /// Raises the retransmission timeout to at least `least`, until the next round-trip sample.
     pub(crate) fn time_out_no_sooner_than(&mut self, least: Duration) {
         self.state.rtt.raise_rto(least);
     }
@@ -280,7 +280,7 @@ impl Sender {
         self.stack.recovery.in_flight(&self.state.view(now))
     }
 
-    /// Bytes that the recovery permits to be sent now, regardless of the application and the peer's window.
+    /// Number of bytes that the recovery permits to send now, regardless of the application and the peer's window.
     #[must_use]
     pub fn allowance(&self, now: Instant) -> u64 {
         self.stack.recovery.allowance(&self.state.view(now))
