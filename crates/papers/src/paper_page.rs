@@ -275,19 +275,23 @@ impl Reproduction {
 
     /// Lists the rules that were rewritten. Returns `None` if there are none.
     pub(super) fn rewritten(&self) -> Option<(Vec<String>, Vec<Vec<Cell>>)> {
-        let own = self.judged.iter();
-        let own = own.filter(|judged| !judged.claim.rewritten.is_empty());
-        let rows: Vec<Vec<Cell>> = own
-            .map(|judged| {
+        let rows: Vec<Vec<Cell>> = self
+            .judged
+            .iter()
+            .flat_map(|judged| {
                 let verdict = judged.finding.verdict;
-                vec![
-                    Cell::new(judged.claim.id.clone(), Emphasis::Group),
-                    judged.claim.rewritten.trim().into(),
-                    Cell::new(verdict.name(), emphasis(verdict)),
-                ]
+                judged.claim.rewritten.iter().map(move |change| {
+                    vec![
+                        Cell::new(judged.claim.id.clone(), Emphasis::Group),
+                        change.on.clone().into(),
+                        change.why.clone().into(),
+                        change.before.clone().into(),
+                        Cell::new(verdict.name(), emphasis(verdict)),
+                    ]
+                })
             })
             .collect();
-        let header = ["claim", "when, why, and the verdict before", "now"];
+        let header = ["claim", "date", "reason", "verdict before", "now"];
         (!rows.is_empty()).then(|| (header.map(str::to_owned).to_vec(), rows))
     }
 

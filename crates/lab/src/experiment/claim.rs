@@ -41,10 +41,30 @@ pub struct Claim {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
     pub held_out: bool,
-    /// For papers: date and reason of a change of the rule, and the verdict before the change.
+    /// For papers: `true` if the statement is a hypothesis of ours and not a statement of the paper.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
+    pub ours: bool,
+    /// For papers: the setting that was chosen so that the claim holds. Such a claim is an input and no evidence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(skip)]
-    pub rewritten: String,
+    pub fitted: String,
+    /// For papers: changes of the rule after its first verdict, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub rewritten: Vec<Rewriting>,
+}
+
+/// Change of a rule after its first verdict.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rewriting {
+    /// Date, such as `2026-11-29`.
+    pub on: String,
+    /// Reason for the change.
+    pub why: String,
+    /// Verdict by the rule before the change: the name of a verdict, or `not judged` for a new rule.
+    pub before: String,
 }
 
 /// Stack, or stacks, behind a name in an experiment file.

@@ -39,7 +39,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use change::{AckThinning, Change, DutyCycle, Queued};
-pub use claim::{Claim, LabelledStack, Named, OneOrMore, Vocabulary};
+pub use claim::{Claim, LabelledStack, Named, OneOrMore, Rewriting, Vocabulary};
 pub use drop::DropRule;
 pub use endpoint::{Acks, CreditFor, EcnKind, EcnName, ReceiverOptions, SenderOptions};
 pub use lie::Lie;

@@ -63,6 +63,9 @@ pub struct Alternative {
     pub key: String,
     /// Description.
     pub is: String,
+    /// `true` to run it at full scale for every claim that it affects, and not only where a quick look asks for it.
+    #[serde(default)]
+    pub full: bool,
     /// Changes to the experiments.
     pub changes: Vec<Change>,
 }
