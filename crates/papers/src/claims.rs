@@ -19,6 +19,9 @@ pub struct Book {
     pub citation: String,
     /// A few sentences about the paper and the experiments that are rerun.
     pub lead: String,
+    /// The conclusion: two paragraphs with expressions in braces, as in `found` of a claim.
+    #[serde(default)]
+    pub conclusion: Vec<String>,
     /// Systems that the paper describes, with their implementations here.
     #[serde(default, rename = "system")]
     pub systems: Vec<System>,
