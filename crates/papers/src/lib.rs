@@ -52,8 +52,8 @@ pub use listing::{describe, list};
 pub use markdown::markdown;
 pub use paper_page::page;
 pub use readings::{
-    Alternative, Change, Fit, Pair, Reading, Readings, Reread, Scale, Seen, Turn, Way, WayOutcome,
-    reread,
+    Alternative, Change, Count, Fit, Pair, Reading, Readings, Reread, Scale, Seen, Turn, Way,
+    WayOutcome, reread,
 };
 pub use reproduction::{Account, Exhibit, Reproduction, Table};
 pub use settle::settle;

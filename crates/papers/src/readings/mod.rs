@@ -18,7 +18,7 @@ use crate::claims::Book;
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::{LabelledStack, Named, OneOrMore};
 
-pub use outcome::{Fit, Reread, Scale, Seen, Turn, WayOutcome};
+pub use outcome::{Count, Fit, Reread, Scale, Seen, Turn, WayOutcome};
 pub use reread::reread;
 
 /// Name of the file with the readings of a paper.
@@ -63,9 +63,10 @@ pub struct Alternative {
     pub key: String,
     /// Description.
     pub is: String,
-    /// `true` to run it at full scale for every claim that it affects, and not only where a quick look asks for it.
+    /// Runs at full scale: `true` for every claim that it affects, `false` for none, because the runs would take too
+    /// long. By default, it is run at full scale where a quick look does not decide or turns a verdict.
     #[serde(default)]
-    pub full: bool,
+    pub full: Option<bool>,
     /// Changes to the experiments.
     pub changes: Vec<Change>,
 }
@@ -97,12 +98,16 @@ impl<'de> Deserialize<'de> for Change {
 pub struct Pair {
     /// Names of the alternatives, each as `reading=alternative`.
     pub of: Vec<String>,
+    /// Runs at full scale, as for an alternative.
+    #[serde(default)]
+    pub full: Option<bool>,
 }
 
 /// A complete reading of a paper: ours, or ours with one or more alternatives.
 #[derive(Clone, Debug, Default)]
 pub struct Way<'r> {
     alternatives: Vec<(&'r Reading, &'r Alternative)>,
+    full: Option<bool>,
 }
 
 impl Readings {
@@ -115,12 +120,14 @@ impl Readings {
         for reading in &self.open {
             ways.extend(reading.alternatives.iter().map(|alternative| Way {
                 alternatives: vec![(reading, alternative)],
+                full: alternative.full,
             }));
         }
         for pair in &self.pairs {
             let taken = pair.of.iter().map(|name| self.alternative(name));
             ways.push(Way {
                 alternatives: taken.collect::<Result<_, _>>()?,
+                full: pair.full,
             });
         }
         Ok(ways)
@@ -162,6 +169,11 @@ impl Way<'_> {
             .iter()
             .map(|(_, alternative)| alternative.is.as_str());
         words.collect::<Vec<_>>().join("; ")
+    }
+
+    /// Returns `Some(true)` if it is run at full scale for every claim, and `Some(false)` if it is for none.
+    pub(crate) const fn full(&self) -> Option<bool> {
+        self.full
     }
 
     /// Returns `true` if this is our reading.

@@ -53,6 +53,8 @@ pub enum Scale {
     Quick,
     /// Runs at the scale of our reading.
     Full,
+    /// No runs that decide: a quick look does not decide, and the file excludes the reading from runs at full scale.
+    Untested,
 }
 
 impl Scale {
@@ -63,6 +65,7 @@ impl Scale {
             Self::Untouched => "the same runs",
             Self::Quick => "quick",
             Self::Full => "full",
+            Self::Untested => "not tested",
         }
     }
 }
@@ -85,6 +88,29 @@ pub struct Fit {
     pub held_out: usize,
     /// Number of claims that cannot be told, among all claims.
     pub open: usize,
+}
+
+/// Numbers of readings that change an experiment of a claim, ours included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// All of them.
+    pub all: usize,
+    /// Readings under which the claim holds.
+    pub hold: usize,
+    /// Readings under which the claim cannot be told.
+    pub open: usize,
+    /// Readings that were not tested at full scale, although a quick look does not decide.
+    pub untested: usize,
+}
+
+impl Count {
+    const fn add(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::Holds => self.hold += 1,
+            Verdict::CannotBeTold => self.open += 1,
+            Verdict::DoesNotHold => {}
+        }
+    }
 }
 
 impl WayOutcome {
@@ -134,46 +160,63 @@ impl Reread {
         all.filter(move |turn| told(turn.seen.verdict) && turn.seen.verdict != ours)
     }
 
-    /// Counts the readings that change an experiment of the given claim, and ours: all of them, the readings under
-    /// which the claim holds, and the readings under which it cannot be told.
+    /// Counts the readings that change an experiment of the given claim, and ours.
     #[must_use]
-    pub fn count(&self, claim: usize, ours: Verdict) -> (usize, usize, usize) {
-        let others = self.ways.iter().filter_map(|way| way.seen.get(claim));
-        let others = others.filter(|seen| seen.scale != Scale::Untouched);
-        let all = others.map(|seen| seen.verdict).chain([ours]);
-        let verdicts: Vec<Verdict> = all.collect();
-        let with = |wanted| verdicts.iter().filter(|v| **v == wanted).count();
-        let (holds, open) = (with(Verdict::Holds), with(Verdict::CannotBeTold));
-        (verdicts.len(), holds, open)
+    pub fn count(&self, claim: usize, ours: Verdict) -> Count {
+        let mut count = Count {
+            all: 1,
+            ..Count::default()
+        };
+        count.add(ours);
+        for seen in self.ways.iter().filter_map(|way| way.seen.get(claim)) {
+            match seen.scale {
+                Scale::Untouched => continue,
+                Scale::Untested => count.untested += 1,
+                Scale::Quick | Scale::Full => count.add(seen.verdict),
+            }
+            count.all += 1;
+        }
+        count
     }
 
     /// Summarizes the outcome of a claim under the readings, as a sentence.
     #[must_use]
     pub fn sentence(&self, claim: usize, ours: Verdict) -> String {
-        let (all, holds, open) = self.count(claim, ours);
-        if all == 1 {
+        let count = self.count(claim, ours);
+        if count.all == 1 {
             return "no reading that was tried changes its experiments".to_owned();
         }
-        let mut out = format!("holds under {holds} of {all} readings");
-        if open > 0 {
-            out += &format!(", cannot be told under {open}");
+        let mut out = format!("holds under {} of {} readings", count.hold, count.all);
+        if count.open > 0 {
+            out += &format!(", cannot be told under {}", count.open);
+        }
+        if count.untested > 0 {
+            out += &format!(", not tested under {}", count.untested);
         }
         let turns: Vec<String> = self
             .turns(claim, ours)
             .map(|turn| {
                 let quick = match turn.seen.scale {
-                    Scale::Quick => ", at quick scale",
+                    Scale::Quick => ", in a quick look",
                     _ => "",
                 };
-                format!("{} ({}{quick})", turn.way.name, turn.seen.verdict.name())
+                let verdict = turn.seen.verdict.name();
+                format!("{} ({}; {verdict}{quick})", turn.way.is, turn.way.name)
             })
             .collect();
+        let undecided = count.open + count.untested;
         match (turns.is_empty(), ours) {
             (false, _) => out += &format!("; turned by {}", turns.join(", ")),
-            (true, Verdict::DoesNotHold) if open > 0 => {
-                out += "; no reading that the runs decide turns it";
+            (true, Verdict::DoesNotHold) if undecided == 0 => {
+                out += "; no reading that was tried turns it";
             }
-            (true, Verdict::DoesNotHold) => out += "; no reading that was tried turns it",
+            (true, Verdict::DoesNotHold) if 3 * undecided <= count.all => {
+                out += "; none of the readings that are decided turns it";
+            }
+            (true, Verdict::DoesNotHold) => {
+                out +=
+                    "; more than a third of the readings are not decided, so a reading may turn it";
+            }
             (true, _) => {}
         }
         out
@@ -240,7 +283,7 @@ mod tests {
     fn reread(of: &[(&str, Verdict, Scale)]) -> Reread {
         let ways = of.iter().map(|&(name, verdict, scale)| WayOutcome {
             name: name.to_owned(),
-            is: String::new(),
+            is: format!("the words of {name}"),
             experiments: Vec::new(),
             seen: vec![seen(verdict, scale)],
         });
@@ -270,11 +313,12 @@ mod tests {
         assert_eq!(turned(CannotBeTold), ["a=1", "a=2"]);
         assert_eq!(
             reread.sentence(0, DoesNotHold),
-            "holds under 1 of 4 readings, cannot be told under 1; turned by a=1 (holds)"
+            "holds under 1 of 4 readings, cannot be told under 1; turned by the words of a=1 (a=1; holds)"
         );
         assert_eq!(
             reread.sentence(0, Holds),
-            "holds under 2 of 4 readings, cannot be told under 1; turned by a=2 (does not hold, at quick scale)"
+            "holds under 2 of 4 readings, cannot be told under 1; turned by the words of a=2 (a=2; does not hold, \
+             in a quick look)"
         );
     }
 
@@ -287,6 +331,23 @@ mod tests {
         assert_eq!(
             one.sentence(0, Verdict::DoesNotHold),
             "holds under 0 of 2 readings; no reading that was tried turns it"
+        );
+        let said = |untested: usize| {
+            let mut all = vec![("a=1", Verdict::DoesNotHold, Scale::Full); 3];
+            all.extend(vec![
+                ("a=2", Verdict::CannotBeTold, Scale::Untested);
+                untested
+            ]);
+            reread(&all).sentence(0, Verdict::DoesNotHold)
+        };
+        assert_eq!(
+            said(2),
+            "holds under 0 of 6 readings, not tested under 2; none of the readings that are decided turns it"
+        );
+        assert_eq!(
+            said(3),
+            "holds under 0 of 7 readings, not tested under 3; more than a third of the readings are not decided, so a \
+             reading may turn it"
         );
         let none = reread(&[("a=1", Verdict::Holds, Scale::Untouched)]);
         assert_eq!(

@@ -77,9 +77,9 @@ impl Reproduction {
         }
         Shown {
             caption: format!(
-                "Number of claims that hold under each reading. A verdict that a reading turns rests on runs at the same scale \
-                 as ours: {} runs. A verdict that a quick look does not turn counts as ours; only the reading that fits best \
-                 is run completely at full scale. Every third claim was held out, except those that chose a reading, so no \
+                "Number of claims that hold under each reading. Every reading had a quick look, with fewer seeds and shorter \
+                 runs. Where the quick look did not decide, or turned a verdict, the runs were repeated with the seeds of ours: \
+                 {} runs. Where it confirmed our verdict, it is the only evidence. Every third claim was held out, except those that chose a reading, so no \
                  claim that was held out chose a reading. All verdicts were known when the claims were held out. {}",
                 reread.runs,
                 best(reread, &fits, (others, held_out)),

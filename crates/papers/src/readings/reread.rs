@@ -14,8 +14,9 @@ use dupack_engine::JournalError;
 /// Reruns every claim of `reproductions` under the readings of their papers.
 ///
 /// All readings are run at quick scale first. If `reproductions` are at full scale, some claims are then run at full
-/// scale: claims whose quick verdict differs from our full-scale verdict, and claims for which a quick look at our own
-/// reading contradicts our full-scale verdict. Finally, the best reading is run completely at full scale. This is
+/// scale: claims that a quick look does not decide, claims whose quick verdict differs from our full-scale verdict, and
+/// claims for which a quick look at our own reading contradicts our full-scale verdict. Readings that the file excludes
+/// from runs at full scale are not tested there. Finally, the best reading is run completely at full scale. This is
 /// repeated until the best reading is one that was run in this way.
 ///
 /// # Errors
@@ -174,8 +175,8 @@ impl Around<'_> {
         seen.collect()
     }
 
-    /// Runs claims at full scale if their verdict seems to change, or if a quick look at our reading contradicts our
-    /// full-scale verdict.
+    /// Runs claims at full scale where a quick look does not decide, where it turns a verdict, where a quick look at our
+    /// reading contradicts our full-scale verdict, and for readings that the file marks as full.
     fn confirm(
         &self,
         ways: &[Way<'_>],
@@ -183,22 +184,27 @@ impl Around<'_> {
         at_first: &[Judged],
         reread: &mut Reread,
     ) -> Result<(), JournalError> {
-        let turned = |outcome: &WayOutcome| {
-            let full = self.reproduction.judged.iter().zip(at_first);
-            let all = outcome.seen.iter().zip(full).enumerate();
-            let turned = all.filter(|(_, (seen, (full, quick)))| {
-                let (full, quick) = (full.finding.verdict, quick.finding.verdict);
-                let told = |verdict| verdict != Verdict::CannotBeTold;
-                let misled = told(quick) && told(full) && quick != full;
-                let turns = told(seen.verdict) && seen.verdict != full;
-                seen.scale == Scale::Quick && (turns || misled)
-            });
-            turned.map(|(claim, _)| claim).collect::<Vec<usize>>()
-        };
-        let turned: Vec<Vec<usize>> = reread.ways.iter().map(turned).collect();
+        let told = |verdict| verdict != Verdict::CannotBeTold;
         // The readings are run one by one, because a reading has many packets at full scale.
-        for (n, claims) in turned.iter().enumerate() {
-            self.in_full((n, &ways[n]), claims, asked, reread)?;
+        for (n, way) in ways.iter().enumerate() {
+            let full = self.reproduction.judged.iter().zip(at_first);
+            let seen = reread.ways[n].seen.iter().zip(full).enumerate();
+            let chosen = seen.filter(|(_, (seen, (full, quick)))| {
+                let (full, quick) = (full.finding.verdict, quick.finding.verdict);
+                let misled = told(quick) && told(full) && quick != full;
+                let unclear = !told(seen.verdict) || seen.verdict != full || misled;
+                seen.scale == Scale::Quick && (unclear || way.full() == Some(true))
+            });
+            let claims: Vec<usize> = chosen.map(|(claim, _)| claim).collect();
+            if way.full() == Some(false) {
+                for claim in claims {
+                    let seen = &mut reread.ways[n].seen[claim];
+                    seen.verdict = Verdict::CannotBeTold;
+                    seen.scale = Scale::Untested;
+                }
+                continue;
+            }
+            self.in_full((n, way), &claims, asked, reread)?;
         }
         Ok(())
     }
