@@ -73,7 +73,7 @@ impl FromStr for Forward {
 }
 
 impl Forward {
-    /// Returns the name of the host if it can be mapped to the far end: not an address, and not `localhost`.
+    /// Returns the host if its name can be mapped to the far end. An IP address and `localhost` cannot be mapped.
     pub(crate) fn name(&self) -> Option<&str> {
         let is_address = self.host.parse::<IpAddr>().is_ok();
         (!is_address && self.host != "localhost").then_some(&self.host)

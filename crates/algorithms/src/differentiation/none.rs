@@ -1,6 +1,6 @@
 //! No differentiation: every loss is congestion, as in TCP (RFC 5681).
 //!
-//! This is the algorithm of this axis that does nothing. In the terms of Park et al. §3, it is right about every
+//! This is the null algorithm of the differentiation axis. In the terms of Park et al. §3, it is right about every
 //! congestion loss and wrong about every wireless loss: A_c = 100 %, A_w = 0 %.
 
 use alloc::boxed::Box;
