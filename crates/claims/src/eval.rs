@@ -153,7 +153,8 @@ impl<'b> Evaluator<'b> {
         if self.steps <= STEPS_MAX {
             return Ok(());
         }
-        let message = format!("the rule takes more than {STEPS_MAX} steps; it stopped here");
+        let message =
+            format!("the rule takes more than {STEPS_MAX} steps; evaluation stopped here");
         Err(Fault::new(span, message).help("nest fewer loops or definitions"))
     }
 

@@ -19,10 +19,10 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .conflict(
             Axis::Response,
             Opponent::AnyButNull,
-            "a response answers only losses judged to be the link's, and `none` judges no loss \
-             so: name a loss differentiation, or leave both out",
+            "a response applies only to losses that are classified as link errors, and `none` \
+             classifies none: name a loss differentiation, or leave both out",
         )
-        .linux(InLinux::always("Linux takes every loss for congestion"))
+        .linux(InLinux::always("Linux treats every loss as congestion"))
         .build(|(), _| Box::new(NoDifferentiation))
 }
 

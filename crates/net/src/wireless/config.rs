@@ -258,7 +258,7 @@ impl RadioFault {
             Self::NoAttempt => "a retry limit is zero: allow at least one attempt",
             Self::NoTime => "slot or SIFS is zero: expected durations above zero",
             Self::Ranges => {
-                "its ranges are invalid: expected 0 < reception range <= carrier-sense range"
+                "its ranges are invalid: expected 0 < reception range <= carrier-sense range, both finite"
             }
             Self::Capture => {
                 "its capture parameters are invalid: expected an exponent above zero and a \
