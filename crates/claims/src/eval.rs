@@ -28,7 +28,7 @@ pub(crate) struct Evaluator<'b> {
     pub(crate) book: &'b Dictionary,
     pub(crate) world: &'b World<'b>,
     pub(crate) scene: Option<usize>,
-    /// Experiments that were entered so far.
+    /// Experiments that have been entered so far.
     entered: BTreeSet<usize>,
     variables: Vec<(String, Value)>,
     /// Key of the definition being evaluated.
@@ -55,8 +55,8 @@ impl<'b> Evaluator<'b> {
             depth: 0,
             nested: 0,
             steps: 0,
-            // In a plan, all values are 1. If such values cancel to a result that is not finite, the check continues
-            // with 1.
+            // In a plan, all values are 1. If a result of such values is not finite, such as 1 / (1 - 1), the check
+            // continues with 1.
             not_finite: if world.is_plan() {
                 Value::Number(1.0)
             } else {
@@ -85,7 +85,7 @@ impl<'b> Evaluator<'b> {
         Ok(())
     }
 
-    /// Returns the names of the experiments that were entered so far.
+    /// Returns the names of the experiments that have been entered so far.
     pub(crate) fn entered(&self) -> impl Iterator<Item = &'b str> + '_ {
         let scenes = &self.world.scenes;
         self.entered.iter().map(|&at| scenes[at].name.as_str())
@@ -122,7 +122,8 @@ impl<'b> Evaluator<'b> {
         }
     }
 
-    /// Returns the value of an expression. A value that is not finite counts as missing.
+    /// Returns the value of an expression. A number that is not finite is replaced: by 1 in a plan, otherwise by a
+    /// missing value.
     pub(crate) fn evaluate(&mut self, of: &Expression) -> Evaluated {
         self.nested += 1;
         let out = if self.nested > NESTED_MAX {
@@ -152,7 +153,8 @@ impl<'b> Evaluator<'b> {
         if self.steps <= STEPS_MAX {
             return Ok(());
         }
-        let message = format!("the rule takes more than {STEPS_MAX} steps; it stopped here");
+        let message =
+            format!("the rule takes more than {STEPS_MAX} steps; evaluation stopped here");
         Err(Fault::new(span, message).help("nest fewer loops or definitions"))
     }
 

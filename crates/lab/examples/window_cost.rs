@@ -2,10 +2,10 @@
 //!
 //! `cargo run --release -p dupack-lab --example window_cost [RECOVERY [WINDOW]]` prints a table in ns per ACK. The cost
 //! is the time to process the ACK and to send the segments that it releases. A window of the given size is kept in
-//! flight. The path either loses nothing, or it loses one in a hundred segments at random. Every segment is
-//! acknowledged. The congestion window is fixed, so only the recoveries differ. With losses, a recovery without SACK
-//! retransmits one segment per round trip, and the sender's scoreboard grows to the receive window of a million
-//! segments.
+//! flight. The path either loses nothing, or it loses one in a hundred segments at random. The receiver sends an ACK
+//! for every segment that arrives. The congestion window is fixed, so only the recoveries differ. With losses, a
+//! recovery without SACK retransmits one segment per round trip, and the sender's scoreboard grows to the receive
+//! window of a million segments.
 //!
 //! The network is not part of the measurement: it is run once while the ACKs are recorded, and a second sender is then
 //! timed with the same ACKs at the same times.

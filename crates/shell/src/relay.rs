@@ -51,7 +51,7 @@ impl FromStr for Forward {
         };
         let (host, port) = text
             .rsplit_once(':')
-            .ok_or_else(|| fail("there is no port"))?;
+            .ok_or_else(|| fail("the port is missing"))?;
         let port = port.parse().ok().filter(|port| *port > 0);
         let port = port.ok_or_else(|| fail("the port must be a number from 1 to 65535"))?;
         let bare = host
@@ -60,7 +60,9 @@ impl FromStr for Forward {
         let host = bare.unwrap_or(host);
         let in_brackets = bare.is_some();
         if host.is_empty() || host.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            return Err(fail("there is no host"));
+            return Err(fail(
+                "the host is empty or contains spaces or control characters",
+            ));
         }
         if host.contains(':') != in_brackets {
             return Err(fail("IPv6 addresses, and only these, need brackets"));
@@ -73,7 +75,7 @@ impl FromStr for Forward {
 }
 
 impl Forward {
-    /// Returns the name of the host if it can be mapped to the far end: not an address, and not `localhost`.
+    /// Returns the host if its name can be mapped to the far end. An IP address and `localhost` cannot be mapped.
     pub(crate) fn name(&self) -> Option<&str> {
         let is_address = self.host.parse::<IpAddr>().is_ok();
         (!is_address && self.host != "localhost").then_some(&self.host)

@@ -215,8 +215,8 @@ fn errors_about_axes() {
     assert_eq!(
         error("newreno/reno/none/1"),
         "stack `newreno/reno/none/1`, column 14: loss differentiation `none` and response `1` \
-         cannot be combined: a response answers only losses judged to be the link's, and \
-         `none` judges no loss so: name a loss differentiation, or leave both out"
+         cannot be combined: a response applies only to losses that are classified as link errors, \
+         and `none` classifies none: name a loss differentiation, or leave both out"
     );
     assert!(
         error("newreno//veno/1").contains("missing congestion control: expected one of `reno`")

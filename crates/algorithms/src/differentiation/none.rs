@@ -1,6 +1,6 @@
 //! No differentiation: every loss is congestion, as in TCP (RFC 5681).
 //!
-//! This is the algorithm of this axis that does nothing. In the terms of Park et al. §3, it is right about every
+//! This is the null algorithm of the differentiation axis. In the terms of Park et al. §3, it is right about every
 //! congestion loss and wrong about every wireless loss: A_c = 100 %, A_w = 0 %.
 
 use alloc::boxed::Box;
@@ -19,10 +19,10 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .conflict(
             Axis::Response,
             Opponent::AnyButNull,
-            "a response answers only losses judged to be the link's, and `none` judges no loss \
-             so: name a loss differentiation, or leave both out",
+            "a response applies only to losses that are classified as link errors, and `none` \
+             classifies none: name a loss differentiation, or leave both out",
         )
-        .linux(InLinux::always("Linux takes every loss for congestion"))
+        .linux(InLinux::always("Linux treats every loss as congestion"))
         .build(|(), _| Box::new(NoDifferentiation))
 }
 

@@ -16,10 +16,10 @@ use dupack_diagnosis::path::Path;
 /// Seed of the one run that is shown.
 const SEED: u64 = 1;
 
-/// Simulated time between two checks of whether everything is acknowledged.
+/// Simulated time between two checks for the end of the transfer.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Maximum number of points of a course. This is more than the number of columns of a figure.
+/// Maximum number of points of a course. This is more than the width of a figure in pixels.
 const POINTS: usize = 2000;
 
 /// A simulated transfer over time.
@@ -27,7 +27,8 @@ const POINTS: usize = 2000;
 pub struct Course {
     /// The stack.
     pub stack: String,
-    /// Time since the first segment in seconds, and number of bytes acknowledged from this time until the next point.
+    /// Steps of the progress: time since the first segment in seconds, and total number of bytes acknowledged by then.
+    /// The total is valid until the next step.
     pub acked: Vec<(f64, f64)>,
 }
 

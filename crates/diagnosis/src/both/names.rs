@@ -21,15 +21,16 @@ const NAMES_MAX: usize = 1 << 21;
 /// Maximum number of address pairs that are counted when connections are searched for (our choice).
 const CANDIDATES_MAX: usize = 1 << 16;
 
-/// Minimum number of packets with the same name in both captures for them to contain the same connection (our choice).
+/// Minimum number of packets with names in both captures (our choice). A connection with fewer such packets does not
+/// count as contained in both.
 const ALIKE_MIN: u32 = 2;
 
 /// Direction of a connection: source and destination.
 pub(super) type Direction = (SocketAddr, SocketAddr);
 
-/// Returns the names of a packet. The first is preserved by a NAT, the second by a middlebox that shifts sequence
-/// numbers, and the third by a middlebox that shifts sequence numbers of packets without timestamps. Only the third
-/// contains the length, because an interface with offload shows several segments as one packet.
+/// Returns the names of a packet. A NAT preserves the first name. A middlebox that shifts sequence numbers preserves
+/// the second, and also the third, which exists for packets without timestamps too. The first two do not contain the
+/// length, because an interface with offload shows several segments as one packet.
 fn names(packet: &Packet) -> [Option<u64>; 3] {
     let segment = &packet.segment;
     if segment.is(Flags::RST) {
@@ -58,7 +59,7 @@ fn digest(of: impl Hash) -> u64 {
 pub(super) struct Shared {
     /// Indices of the connections in the findings.
     pub(super) connections: Vec<usize>,
-    /// Index in `connections` and sender, for each name.
+    /// For each name, the index of the connection in `connections`, and the side that sent the packet.
     names: HashMap<u64, (usize, Side)>,
 }
 
@@ -79,8 +80,8 @@ pub(super) fn of_capture<R: Read>(
     Ok((extent == Extent::Whole).then_some(all))
 }
 
-/// Returns the first [`CONNECTIONS_MAX`] connections of the diagnosed capture that have packets with names in `there`;
-/// `None` if `watch` stopped the reading.
+/// Returns the first [`CONNECTIONS_MAX`] connections of the diagnosed capture that have data and at least [`ALIKE_MIN`]
+/// packets with names in `there`; `None` if `watch` stopped the reading.
 pub(super) fn shared<R: Read>(
     reader: &mut CaptureReader<R>,
     found: &[ConnectionFindings],
@@ -150,13 +151,14 @@ pub(super) fn at(
     all.find(|(n, _)| found.get(*n).is_some_and(is_at)).copied()
 }
 
-/// Returns the addresses of the connections of `shared` in the other capture; `None` if `watch` stopped the reading.
+/// Returns the addresses that each connection of `shared` has in the other capture; `None` if `watch` stopped the
+/// reading.
 pub(super) fn places<R: Read>(
     reader: &mut CaptureReader<R>,
     shared: &Shared,
     watch: &mut dyn Watch,
 ) -> Result<Option<Vec<Option<Both<SocketAddr>>>>, ReadError> {
-    // The votes are counted for each connection with the addresses of the opener and the answerer.
+    // Number of packets for each combination of a connection, its opener's address and its answerer's address.
     let mut votes: HashMap<(usize, SocketAddr, SocketAddr), u32> = HashMap::new();
     let extent = each_packet(reader, watch, |captured| {
         let Ok(tcp) = captured.tcp() else {

@@ -63,7 +63,7 @@ impl fmt::Display for Recovery {
 /// Congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Control {
-    /// One segment per round trip; half of the window after a loss.
+    /// Growth by one segment per round trip; after a loss, half of the window.
     Reno,
     /// Cubic function of the time since the last loss (RFC 9438).
     Cubic,
@@ -73,8 +73,8 @@ pub enum Control {
     BbrOne,
     /// BBR of an unknown version. No candidate has this name.
     BbrOfSomeVersion,
-    /// A control that halves the window after a loss and grows it by one segment per round trip: Reno, or Vegas, Veno
-    /// or Westwood while they behave alike. No candidate has this name.
+    /// A control that halves the window after a loss and grows it by one segment per round trip: Reno, or another
+    /// control that behaves like Reno in this capture (Vegas, Veno, Westwood). No candidate has this name.
     Halving,
     /// Growth as with Reno; after a loss, the window is the product of measured rate and minimum round-trip time.
     Westwood,
@@ -165,7 +165,8 @@ pub struct Candidate<N> {
 pub struct Identification<N> {
     /// Identified name; `None` if it is unknown.
     pub name: Option<N>,
-    /// Nearest candidate, if it fits the observations. If there is no name, other candidates fit as well.
+    /// Nearest candidate, if it fits the observations. If `name` is `None`, the evidence for this candidate is too
+    /// weak, or other candidates fit as well.
     pub nearest: Option<N>,
     /// Reason for the name, or for its absence; a sentence without its full stop.
     pub why: String,
@@ -209,7 +210,7 @@ pub enum Timing {
 /// Shortest timeout, and the rule that matches the timeouts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeastTimeout {
-    /// Shortest first timeout, counted from the last restart of the timer.
+    /// Shortest timeout without backoff, measured from the last restart of the timer.
     pub shortest: Duration,
     /// SRTT at that time.
     pub srtt: Duration,

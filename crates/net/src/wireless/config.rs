@@ -79,12 +79,12 @@ pub enum RtsThreshold {
 pub enum Interference {
     /// No capture: any sensed transmission at the receiver destroys the frame.
     AnyOverlap,
-    /// Capture: the frame that the receiver is locked on survives if it is stronger by a threshold than each other
-    /// frame (not than their sum). Received power is proportional to the distance to the power of minus the exponent.
+    /// Capture: the frame that the receiver is locked on survives if it is stronger by a threshold than every other
+    /// frame, compared one by one and not with their sum. Received power is proportional to distance^(−exponent).
     Capture {
         /// Path loss exponent; 4 for two-ray ground reflection.
         path_loss_exponent: f64,
-        /// Minimum ratio of received powers with which the frame survives, in dB.
+        /// Minimum ratio of received powers at which the frame survives, in dB.
         threshold_db: f64,
     },
 }
@@ -101,8 +101,8 @@ pub enum SensedFrames {
     Difs,
 }
 
-/// State of the channel for a station that is about to send an ACK or CTS and gets a packet at that moment. This is
-/// common, because data that has just arrived is relayed, or acknowledged by TCP.
+/// State of the channel for a station that is about to send an ACK or CTS, if a packet to send reaches its MAC at that
+/// moment. This is common: a station relays data that has just arrived, or TCP acknowledges it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answering {
@@ -170,7 +170,7 @@ impl RadioConfig {
     };
 
     /// The same configuration, with ns-3.37's interpretation of the standard. With these two rules, the throughput of
-    /// the medium equals that of ns-3 (`tests/ns3_agreement.rs`).
+    /// the medium equals that of ns-3 (`tests/it/ns3_agreement.rs`).
     pub const DSSS_11_MBPS_AS_NS3: Self = Self {
         sensed_frames: SensedFrames::Difs,
         answering: Answering::Idle,
@@ -216,7 +216,8 @@ impl Default for RadioConfig {
     }
 }
 
-/// Maximum contention window. A larger backoff would take most of a second. The maximum of the standard is 1023.
+/// Maximum contention window. With slots of 20 µs, its longest backoff takes 0.66 s. The maximum of the standard is
+/// 1023.
 const MAX_CONTENTION_WINDOW: u32 = 32_767;
 
 /// Reason why a medium cannot be built.
@@ -231,7 +232,7 @@ pub enum RadioFault {
     NoAttempt,
     /// Slot or SIFS is zero.
     NoTime,
-    /// The ranges are not positive, or reception reaches further than carrier sense.
+    /// The ranges are not positive and finite, or reception reaches further than carrier sense.
     Ranges,
     /// The capture parameters are out of range.
     Capture,
@@ -257,7 +258,7 @@ impl RadioFault {
             Self::NoAttempt => "a retry limit is zero: allow at least one attempt",
             Self::NoTime => "slot or SIFS is zero: expected durations above zero",
             Self::Ranges => {
-                "its ranges are invalid: expected 0 < reception range <= carrier-sense range"
+                "its ranges are invalid: expected 0 < reception range <= carrier-sense range, both finite"
             }
             Self::Capture => {
                 "its capture parameters are invalid: expected an exponent above zero and a \

@@ -37,7 +37,8 @@ fn close(left: f64, right: f64, tolerance: f64) -> bool {
     (left - right).abs() <= tolerance * right.abs()
 }
 
-/// Runs in steps of 1 ms until `what` returns `true`, for at most `most` milliseconds. Returns `true` if it did.
+/// Runs in steps of 1 ms until `what` returns `true`, for at most `most` milliseconds. Returns `true` if `what`
+/// returned `true` in this time.
 fn run_until_true(w: &mut World, most: u64, mut what: impl FnMut(&BbrV1) -> bool) -> bool {
     let end = w.millis() + most;
     while w.millis() < end {
@@ -78,7 +79,7 @@ fn three_round_trips_without_growth_fill_the_pipe_and_then_it_drains() {
     assert_eq!(bbr.full_pipe.count, 3);
     assert_eq!(bbr.rounds.count, before.rounds.count + 1);
     assert!(close(bbr.max_bw(), RATE, 0.02), "{}", bbr.max_bw());
-    // The rate is 88/256 of the bandwidth.
+    // The rate is 88/256 of the bandwidth, minus one percent.
     let wanted = PACE * 0.34375 * bbr.max_bw();
     assert!(close(bbr.pacing_rate, wanted, 1e-9));
     // 41 segments and three bursts of two are 47, which is rounded up to the even number 48.
@@ -123,7 +124,8 @@ fn the_cycle_probes_yields_and_cruises_for_six_phases() {
     let gains = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
     for (&(phase, spent, gain), wanted) in whole.iter().zip(gains) {
         assert!(close(gain, wanted, 1e-9), "phase {phase}: {gain}");
-        // A phase takes a round trip of 41 ms. The probe lasts until a quarter more is in flight, which may take two.
+        // A phase takes a round trip of 41 ms. The probe lasts until the data in flight has grown by a quarter, which
+        // may take two round trips.
         let most = if phase == 0 { 90 } else { 44 };
         assert!(spent <= most, "phase {phase}: {spent} ms");
         if phase >= 2 {
@@ -160,7 +162,7 @@ fn the_round_trip_is_measured_anew_once_it_is_ten_seconds_old() {
     let from = w.millis();
     assert!((10_000..11_000).contains(&from), "{from}");
     assert_eq!(bbr.cwnd, 4.0);
-    // After one round trip at most four segments are in flight; then 200 ms follow.
+    // After one round trip, at most four segments are in flight. ProbeRTT lasts for another 200 ms from then on.
     w.run_until(from + 240);
     assert_eq!((w.bbr().mode, w.bbr().cwnd), (ProbeRtt, 4.0));
     assert_eq!(w.bbr().min_rtt.value, Some(Duration::from_millis(51)));
@@ -226,10 +228,10 @@ fn a_recovery_conserves_packets_for_a_round_trip_and_returns_to_its_window() {
     let bbr = w.bbr();
     assert!(bbr.packet_conservation);
     assert_eq!(bbr.prior_cwnd, full.cwnd);
-    // Losses count when they are detected, not when they are retransmitted.
+    // A lost segment counts when its loss is detected, not when it is retransmitted.
     let repaired = w.sender.stats().retransmissions;
     assert!(bbr.lost > 1000 * repaired, "{} of {repaired}", bbr.lost);
-    // The ACK that began the recovery permitted as many segments as it reported.
+    // The first ACK of the recovery set the window to the data in flight plus the data that this ACK delivered.
     assert!(
         bbr.cwnd <= bbr.in_flight + 2.0 && bbr.cwnd < full.cwnd,
         "{}",
@@ -300,7 +302,7 @@ fn aggregated_acks_get_a_larger_window() {
     };
     let (smooth, window) = extra(1);
     let (aggregated, larger) = extra(20);
-    // Twenty segments arrive at once instead of one.
+    // The ACKs of twenty segments arrive at once, instead of one ACK at a time.
     assert!(smooth <= 6.0, "{smooth}");
     assert!((15.0..=30.0).contains(&aggregated), "{aggregated}");
     assert!(larger >= window + 10.0, "{larger} after {window}");

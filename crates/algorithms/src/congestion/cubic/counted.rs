@@ -1,7 +1,7 @@
 //! CUBIC's growth in whole segments, as in Linux.
 //!
-//! `net/ipv4/tcp_cubic.c` (`bictcp_update`) and `net/ipv4/tcp_cong.c` (`tcp_cong_avoid_ai`). The window grows by one
-//! segment for every n acknowledged segments:
+//! Sources: `net/ipv4/tcp_cubic.c` (`bictcp_update`) and `net/ipv4/tcp_cong.c` (`tcp_cong_avoid_ai`). The window grows
+//! by one segment for every n acknowledged segments:
 //!
 //! ```text
 //! n = ⌊cwnd / (⌊W_cubic(t + minimum RTT)⌋ − cwnd)⌋     100 · cwnd if W_cubic is not above cwnd
@@ -12,8 +12,9 @@
 //! ```
 //!
 //! This is RFC 9438 §4.2 to §4.5 except for the rounding, the bound of 20, the minimum round-trip time in place of the
-//! smoothed one, and W_est, which grows at the same rate above `cwnd_prior`. n is recomputed when the window has
-//! changed, at most once per tick of 1 ms, and in any case 1/32 s after the last computation.
+//! smoothed one, and W_est, whose growth rate does not change above `cwnd_prior`. An ACK recomputes n if the window has
+//! changed or the last computation is more than 1/32 s old. The value of W_cubic is computed at most once per tick of
+//! 1 ms.
 
 use dupack_tcp::time::{Duration, Instant};
 

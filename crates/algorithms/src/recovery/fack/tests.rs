@@ -63,7 +63,7 @@ fn losses_after_the_trigger_are_another_event() {
     for n in 6..9 {
         t.receive(95 + u64::from(n), ack(0).sack(1, n));
     }
-    // 8 is lost, and 9 and 10 arrive. This is a hole, but it belongs to the next event.
+    // Segment 8 is lost, and 9 to 11 arrive. Segment 8 is a hole, but it belongs to the next loss event.
     assert_eq!(t.receive(200, ack(8)), "new:11");
     assert_eq!(t.receive(201, ack(8).sack(9, 10)), "");
     assert_eq!(t.receive(202, ack(8).sack(9, 11)), "");
@@ -90,8 +90,8 @@ fn an_ack_that_points_at_no_hole_resends_nothing_again() {
         .window(8.0)
         .start(100);
     assert!(t.wait(2000).starts_with("rto:0"));
-    // The receiver sacks 0 to 4, but does not acknowledge them. No hole is below this SACK, so no recovery begins; and
-    // outside of a recovery nothing is sent while SACKs arrive.
+    // The receiver sacks 0 to 4, but does not acknowledge them. There is no hole below this SACK, so no recovery
+    // begins. Outside of a recovery, nothing is sent while SACKs arrive.
     assert_eq!(t.receive(2100, ack(0).sack(0, 5)), "");
     assert_eq!(t.receive(2101, ack(0).sack(0, 5)), "");
     assert_eq!(t.receive(2102, ack(0).sack(0, 5)), "");
@@ -134,7 +134,7 @@ fn ns2s_recovery_ends_beyond_the_data_outstanding_at_its_beginning() {
     assert_eq!(t.receive(100, ack(0).sack(1, 5)), "fack:0");
     assert_eq!(t.receive(101, ack(0).sack(1, 6)), "new:8");
     assert_eq!(t.receive(102, ack(0).sack(1, 7)), "new:9");
-    // Segments 0 to 7 were in flight.
+    // Segments 0 to 7 were in flight when the recovery began.
     t.receive(200, ack(8));
     assert_eq!(t.sender().stats().recoveries, 0);
     t.receive(202, ack(10));

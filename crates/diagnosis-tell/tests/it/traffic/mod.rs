@@ -1,4 +1,5 @@
-//! Traffic other than bulk transfers, written packet by packet. Each test checks the sentence and the counts.
+//! Diagnoses of traffic other than a single bulk transfer, and of paths with policers. Most captures are written packet
+//! by packet, and the others are simulated. The tests check sentences and counts of the diagnoses.
 
 mod answers;
 mod both_ends;
@@ -62,8 +63,8 @@ fn round_trips_agree(connection: &ConnectionFindings) {
         };
         assert!(least <= mean, "{least} and {mean}");
         let path = &stream.path;
-        // The slowest possible rate of the bottleneck. Without this rate the check is skipped, because a rate that was
-        // withdrawn may have determined the transmission time of a packet.
+        // The slowest possible rate of the bottleneck. If it is unknown, the check is skipped: the round-trip times may
+        // be based on a rate that the diagnosis withdrew later.
         let slowest = path.rate.interval().map(|(low, _)| low);
         let Some((slowest, short)) = slowest.or(path.rate.at_least()).zip(short) else {
             continue;
@@ -92,7 +93,7 @@ impl Told {
         self.connection().streams.of(side).as_ref().unwrap()
     }
 
-    /// Returns the first sentence about the only connection.
+    /// Returns the sentence about the limit of the only connection.
     fn story(&self) -> String {
         story(self.connection().main_stream().unwrap())
     }

@@ -1,4 +1,4 @@
-//! A policer is named with its rate if the losses show the policer, and otherwise it is not named.
+//! Diagnoses of paths with a policer. They name the policer and its rate only if the losses show it.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_diagnosis::StreamFindings;
@@ -71,12 +71,12 @@ fn what_if_simulates_the_policer() {
 
 #[test]
 fn a_bucket_that_only_bursts_empty_shows_no_rate() {
-    // The burst that passes at once is less than the data of one round trip at the rate of the policer.
+    // A full bucket holds less data than the policer passes in one round trip.
     for burst in [4_500, 15_000] {
         for found in both("rack/cubic", 15, &policed(100.0, 40.0, 5.0, burst)) {
             let path = &found.path;
             assert_eq!(path.policer, None);
-            // Neither the cause of the losses nor the rate of the path, which includes the policer, is known.
+            // The policer is part of the path. Neither the cause of the losses nor the rate of the path is known.
             assert_eq!((path.random_loss.value(), path.rate.value()), (None, None));
             assert!(path.rate.at_least().unwrap() < 5e6);
             let said = story(&found);

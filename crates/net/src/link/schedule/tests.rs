@@ -121,8 +121,9 @@ fn a_handover_may_lose_packets_that_have_not_left() {
     };
     let config = config(vec![step]).with_queue(QueueLimit::Packets(2));
     let mut link = Link::new(&config, 1, "link");
-    // The first packet has left by 400 µs. At 500 µs, the second is on the transmitter, the third and fourth wait, and
-    // the fifth found the buffer full. From 500 µs on, the queue is empty, and new packets are kept.
+    // The first packet has left by 400 µs. At 500 µs, the second is in transmission, the third and fourth wait, and the
+    // fifth has been dropped, because the buffer was full. The step loses the second to the fourth. Packets that arrive
+    // at or after 500 µs are kept.
     let packets = [
         (0, 400),
         (0, 400),

@@ -146,8 +146,9 @@ fn impossible_messages_are_ignored_and_counted() {
     t.pass(100);
     t.arrive(". 1 ack 1401");
     let _ = t.drain();
-    // The cases are: already acknowledged, never sent, equal to the link's MTU, above it, below the minimum accepted
-    // value, and 0, which routers older than RFC 1191 send.
+    // The first three cases quote an acknowledged segment, a segment that was never sent, and the acknowledged SYN. The
+    // MTUs of the other cases are that of the link, a larger one, two below the minimum accepted value, and 0, which
+    // routers older than RFC 1191 send.
     for (seq, mtu) in [
         (1, 1040),
         (4201, 1040),
@@ -345,8 +346,9 @@ struct Path {
     /// Payload of the longest segment that passes, in bytes.
     carries: u32,
     router: Router,
-    /// Next byte that the peer expects, relative to our SYN. (`beyond`: the ranges beyond it that have arrived.)
+    /// Next byte that the peer expects, relative to our SYN.
     next: u32,
+    /// Ranges above `next` that have arrived.
     beyond: Vec<(u32, u32)>,
     on_the_way: Vec<(Instant, Arrival)>,
 }
@@ -549,8 +551,8 @@ fn a_search_over_ipv6_starts_with_the_minimum_mtu() {
 
 #[test]
 fn a_search_stops_when_it_is_close_enough() {
-    // The probes have 1192, 1296, 1348, 1374, 1387 and 1394 of 1400 bytes. A gain below eight bytes is not worth
-    // another probe.
+    // The probes have 1192, 1296, 1348, 1374, 1387 and 1394 bytes, and the path carries 1400 bytes. A gain below eight
+    // bytes is not worth another probe.
     let mut config = link();
     config.path_mtu.probing = ProbingRule::Always;
     let mut t = established(config);
@@ -591,8 +593,8 @@ fn consecutive_timeouts_halve_the_segment_size_down_to_a_minimum() {
         let end = words.split([':', ' ']).nth(2).expect("a range");
         lengths.push(end.parse::<u32>().expect("a number") - 1);
     }
-    // RFC 4821 §7.7: the first two lengths are unchanged (R1 is three). Then the base follows, and half of the previous
-    // length each time.
+    // RFC 4821 §7.7: the first two retransmissions keep their length, because R1 is three timeouts. The third has the
+    // base length, and each later one has half of the previous length, but at least 48 bytes.
     let shrinking = [1400, 1400, 984, 492, 246, 123, 61, 48];
     assert_eq!(lengths[..8], shrinking);
     assert_eq!(lengths.last(), Some(&48));
