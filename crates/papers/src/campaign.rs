@@ -271,7 +271,7 @@ impl Campaign {
 
     fn judge(&self, evidence: Evidence, accounts: Vec<Account>) -> Reproduction {
         let book = self.paper.book();
-        let (judged, exhibits) = self
+        let (judged, exhibits, conclusion) = self
             .paper
             .judge(&book, &evidence)
             .expect("the tests hold every rule and exhibit against the experiments");
@@ -280,6 +280,7 @@ impl Campaign {
             readme: self.paper.readme,
             extent: self.extent,
             judged,
+            conclusion,
             exhibits,
             evidence,
             accounts,

@@ -7,9 +7,10 @@ use dupack_lab::trace::{packets_csv, windows_csv};
 use dupack_report::files::Files;
 
 use super::evidence::ExperimentResults;
-use super::markdown::markdown;
+use super::markdown::pages;
 use super::paper_page::page;
 use super::reproduction::Reproduction;
+use super::summary::Summaries;
 
 /// Returns all files of `reproductions`.
 #[must_use]
@@ -19,7 +20,12 @@ pub fn files(reproductions: &[Reproduction]) -> Files<'_> {
         files.add_folder(reproduction.key, reproduction.files());
     }
     files.add_page(page(reproductions));
-    files.add("reproduction.md", || markdown(reproductions));
+    for (name, text) in pages(reproductions) {
+        files.add(format!("pages/{name}"), move || text.clone());
+    }
+    files.add("pages/conclusions.toml", || {
+        Summaries::of(reproductions).toml()
+    });
     files
 }
 

@@ -1,7 +1,7 @@
 //! Judgement of papers: turns a paper's data and the results of its experiments into verdicts, figures and tables.
 
 use dupack_algorithms::catalog::Catalog;
-use dupack_claims::{Asked, Facts, Rules, World};
+use dupack_claims::{Asked, Facts, Rules, Said, World};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::{Complaint, ExperimentError, Source};
 use dupack_lab::results::Results;
@@ -14,6 +14,9 @@ use super::{Evidence, Exhibit, ExperimentResults, Extent, Observe, Paper};
 
 /// Name of the file with the figures and tables of a paper.
 const EXHIBITS: &str = "exhibits.toml";
+
+/// Text in place of a conclusion whose numbers the runs do not show.
+const NO_CONCLUSION: &str = "Runs that the conclusion needs are missing.";
 
 /// An experiment of a paper, ready to be planned.
 pub(super) struct Prepared {
@@ -225,6 +228,7 @@ impl Paper {
         let (book, campaign) = (self.book(), self.plan(Extent::Full)?);
         self.with_planned(&book, &campaign, |rules, world| {
             rules.check(world)?;
+            self.conclusion(&book, rules, world)?;
             if let Some((exhibits, source)) = self.exhibits()? {
                 let drawing = Drawing {
                     rules,
@@ -237,12 +241,12 @@ impl Paper {
         })
     }
 
-    /// Returns a verdict for every claim, and the figures and tables.
+    /// Returns a verdict for every claim, the figures and tables, and the conclusion.
     pub(super) fn judge(
         &self,
         book: &Book,
         evidence: &Evidence,
-    ) -> Result<(Vec<Judged>, Vec<Exhibit>), ExperimentError> {
+    ) -> Result<(Vec<Judged>, Vec<Exhibit>, Vec<String>), ExperimentError> {
         let rules = self.rules(book)?;
         let world = self.world_with(book, &evidence.parts)?;
         let judged = rules.judge_all(&world, evidence.missing());
@@ -257,7 +261,30 @@ impl Paper {
             }
             None => Vec::new(),
         };
-        Ok((judged, exhibits))
+        let conclusion = self.conclusion(book, &rules, &world);
+        let conclusion = conclusion.unwrap_or_else(|_| vec![NO_CONCLUSION.to_owned()]);
+        Ok((judged, exhibits, conclusion))
+    }
+
+    /// Returns the conclusion, with values in place of its expressions.
+    fn conclusion(
+        &self,
+        book: &Book,
+        rules: &Rules,
+        world: &World<'_>,
+    ) -> Result<Vec<String>, ExperimentError> {
+        let source = self.source("claims.toml", self.claims);
+        let paragraphs = book.conclusion.iter().enumerate();
+        let paragraphs = paragraphs.map(|(n, text)| {
+            let said = Said {
+                source: &source,
+                place: &format!("conclusion.{n}"),
+                text,
+                experiment: None,
+            };
+            rules.fill(&said, &[], world)
+        });
+        paragraphs.collect()
     }
 }
 

@@ -11,6 +11,7 @@ pub mod agreement;
 mod campaign;
 mod changes;
 mod claims;
+mod contents;
 mod data;
 mod evidence;
 mod exhibits;
@@ -28,6 +29,7 @@ mod readings;
 mod reproduction;
 mod responding;
 mod settle;
+mod summary;
 mod today;
 mod westwood;
 
@@ -49,7 +51,7 @@ pub use files::files;
 pub use folder::CampaignFolder;
 pub use inventory::{Inventory, Item, Kind, inventory};
 pub use listing::{describe, list};
-pub use markdown::markdown;
+pub use markdown::pages;
 pub use paper_page::page;
 pub use readings::{
     Alternative, Change, Count, Fit, Pair, Reading, Readings, Reread, Scale, Seen, Turn, Way,
@@ -57,6 +59,7 @@ pub use readings::{
 };
 pub use reproduction::{Account, Exhibit, Reproduction, Table};
 pub use settle::settle;
+pub use summary::{Standing, Summaries, Summary, Tally};
 
 /// The five papers, and the chapter with questions that the papers did not ask.
 pub static PAPERS: [&Paper; 6] = [

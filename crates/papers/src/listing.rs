@@ -1,6 +1,6 @@
 //! Lists and descriptions of the papers, without running any experiment.
 
-use super::paper_page::systems;
+use super::contents::systems;
 use super::{Extent, Paper};
 use dupack_lab::experiment::load::ExperimentError;
 use dupack_report::table::Plain;

@@ -26,6 +26,8 @@ pub struct Reproduction {
     pub book: Book,
     /// Verdict on each claim, in order.
     pub judged: Vec<Judged>,
+    /// The conclusion, in paragraphs.
+    pub conclusion: Vec<String>,
     /// Figures and tables.
     pub exhibits: Vec<Exhibit>,
     /// Results of the experiments.
@@ -177,23 +179,6 @@ impl Reproduction {
             ));
         }
         out
-    }
-
-    /// Returns the text next to the verdict on the given claim: the numbers found, the reason if the claim does not
-    /// hold, and its verdicts under other readings.
-    #[must_use]
-    pub fn found(&self, claim: usize) -> String {
-        let Some(judged) = self.judged.get(claim) else {
-            return String::new();
-        };
-        let mut found = judged.found();
-        if judged.finding.verdict == Verdict::DoesNotHold && judged.explanation().is_none() {
-            found += "\nWhy: not explained.";
-        }
-        match self.of_readings(claim) {
-            Some(readings) => format!("{found}\nReadings: {readings}"),
-            None => found,
-        }
     }
 
     /// Returns the outcome of the given claim under other readings, if the paper was reread.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dupack_engine::Execution;
 use dupack_lab::run::Interrupt;
 use dupack_papers::{
-    Conduct, Extent, PAPERS, Reproduction, Verdict, Watch, carry_out, find, markdown,
+    Conduct, Extent, PAPERS, Reproduction, Verdict, Watch, carry_out, find, pages,
 };
 
 fn quick(key: &str) -> Reproduction {
@@ -241,9 +241,11 @@ fn what_was_never_asked_is_judged_and_counted_apart() {
         assert_ne!(verdict(&today, id), Verdict::DoesNotHold, "{id}");
     }
     let two = [quick("newreno-smooth"), today];
-    let text = markdown(&two);
-    assert!(!text.contains("**all**"), "one paper has no sum");
-    assert!(text.contains("| verdict | claim | expected | here |"));
+    let pages = pages(&two);
+    let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["README.md", "newreno-smooth.md", "today.md"]);
+    assert!(pages[0].1.contains("claims of the paper") && pages[0].1.contains("questions of today"));
+    assert!(pages[2].1.contains("| verdict | claim | expected | here |"));
 }
 
 #[test]
@@ -350,11 +352,7 @@ fn an_interrupted_campaign_goes_on_to_the_same_results() {
     assert_eq!(runs_kept(), runs);
     let runs_of = |r: &Reproduction| r.evidence.parts[0].results.runs.clone();
     assert_eq!(runs_of(&resumed), runs_of(&whole));
-    let text_of = |r: Reproduction| {
-        let text = markdown(&[r]);
-        let lines = text.lines().filter(|line| !line.starts_with("CPU time"));
-        lines.collect::<Vec<_>>().join("\n")
-    };
+    let text_of = |r: Reproduction| pages(&[r]);
     assert_eq!(text_of(resumed), text_of(whole));
     let (_, third) = draft(Some(&folder.0), never);
     assert_eq!(third, 0, "everything is there");
