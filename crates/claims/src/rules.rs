@@ -188,6 +188,21 @@ impl Rules {
         }
     }
 
+    /// Works like [`asked_by`](Self::asked_by), but includes the cells of the text next to the verdict.
+    #[must_use]
+    pub fn shown_by(&self, claim: &Claim, world: &World<'_>) -> Asked {
+        world.take_asked().for_each(drop);
+        world.take_pooled();
+        let mut asked = self.by_rule(claim, world);
+        if let Some(found) = &claim.found {
+            let _ = asked.template(found);
+        }
+        Asked {
+            cells: world.take_asked().collect(),
+            pools: world.take_pooled(),
+        }
+    }
+
     /// Returns an evaluator that has evaluated a claim's rule.
     fn by_rule<'a>(&'a self, claim: &Claim, world: &'a World<'_>) -> Evaluator<'a> {
         let mut asked = Evaluator::new(&self.dictionary, world);

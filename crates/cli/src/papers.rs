@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 use dupack_engine::Execution;
-use dupack_papers::{Campaign, CampaignFolder, Conduct, Extent, PAPERS, Paper, Reproduction};
+use dupack_papers::{
+    Campaign, CampaignFolder, Conduct, Extent, PAPERS, Paper, Reproduction, Summaries,
+};
 use dupack_report::files::PAGE;
-use miette::Result;
+use miette::{Result, miette};
 
 use crate::flags::jobs;
 use crate::output::{INTERRUPTED, folder, print, quoted, terminal};
@@ -16,18 +19,23 @@ use crate::progress::{Board, interrupt};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  dupack papers                    # what the papers are worth, from the last rerun
   dupack papers --list             # all papers
-  dupack papers --list momentary   # experiments and systems of one paper
+  dupack papers --list momentary   # experiments, claims and systems of one paper
+  dupack papers le --claim testbed-le-4mbit   # one claim, under all readings
   dupack papers momentary --quick
   dupack papers le --readings      # also verdicts under other readings
-  dupack papers --out all          # every paper, one report
+  dupack papers all --out all      # every paper, one report
   dupack papers --resume all       # continue after an interruption
 
 Completed runs are stored immediately in PAPER/EXPERIMENT/runs.jsonl, and are
 not repeated if experiment, stack, seed and version are the same.")]
 pub struct PapersArgs {
-    /// Key of a paper [default: all papers]
+    /// Key of a paper, or `all`. Without a key and options, prints the conclusions of the last rerun of all papers
     key: Option<String>,
+    /// Rerun one claim under every reading of the paper, within about 30 s, and show why it holds or does not hold
+    #[arg(long, value_name = "ID", requires = "key", conflicts_with_all = ["quick", "readings", "list", "out", "resume"])]
+    claim: Option<String>,
     /// Fewer seeds and shorter runs, for a first look without reliable verdicts
     #[arg(long)]
     quick: bool,
@@ -42,7 +50,8 @@ pub struct PapersArgs {
     /// Print every item of the papers and its place in this project (docs/inventory.md)
     #[arg(long, conflicts_with_all = ["key", "list", "quick", "readings", "out", "resume", "jobs"])]
     inventory: bool,
-    /// Folder for report, figures and CSV; must be empty or new [default: dupack-out/papers, numbered if taken]
+    /// Folder for report, figures, CSV and Markdown pages; must be empty or new [default: dupack-out/papers, numbered if
+    /// taken]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Continue with this folder, with its papers and scale
@@ -53,17 +62,45 @@ pub struct PapersArgs {
     jobs: Option<usize>,
 }
 
+/// Key of all papers.
+const ALL: &str = "all";
+
+/// Time that a look at one claim may take.
+const LOOK: Duration = Duration::from_secs(25);
+
+impl PapersArgs {
+    /// Returns `true` if nothing is requested but the conclusions.
+    const fn asks_for_conclusions(&self) -> bool {
+        let runs = self.quick || self.readings || self.out.is_some() || self.resume.is_some();
+        !(runs || self.list || self.jobs.is_some() || self.key.is_some())
+    }
+}
+
 pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     if args.inventory {
         print(&dupack_papers::inventory())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let chosen: Vec<&'static Paper> = match &args.key {
+    let chosen: Vec<&'static Paper> = match args.key.as_deref() {
+        Some(ALL) | None => PAPERS.to_vec(),
         Some(key) => vec![dupack_papers::find(key)?],
-        None => PAPERS.to_vec(),
     };
+    if let (Some(claim), [paper]) = (&args.claim, &chosen[..]) {
+        return look(paper, claim, args);
+    }
+    if args.asks_for_conclusions() {
+        let (_, width) = terminal();
+        print(&Summaries::stored().text(width))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.list {
-        return list(&chosen, args.key.is_some());
+        return list(&chosen, args.key.as_deref().is_some_and(|key| key != ALL));
+    }
+    if args.claim.is_some() {
+        return Err(miette!(
+            help = "name one paper",
+            "a claim belongs to one paper"
+        ));
     }
     let begun = begin(args, &chosen)?;
     let folder = begun.folder();
@@ -108,6 +145,30 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Reruns one claim and prints the outcome.
+fn look(paper: &'static Paper, claim: &str, args: &PapersArgs) -> Result<ExitCode> {
+    let board = Board::new();
+    let runs = dupack_engine::Conduct {
+        execution: Execution { jobs: args.jobs },
+        watch: &board,
+        interrupt: interrupt(),
+    };
+    let looked = dupack_papers::look(paper, claim, LOOK, runs);
+    board.finish();
+    let looked = looked?;
+    let (_, width) = terminal();
+    print(&looked.text(width))?;
+    if looked.missing > 0 {
+        say!(
+            "interrupted: {} runs are missing, so these are not verdicts",
+            looked.missing
+        );
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    say!("with all seeds: dupack papers {} --readings", paper.key);
+    Ok(ExitCode::SUCCESS)
+}
+
 fn list(chosen: &[&'static Paper], one: bool) -> Result<ExitCode> {
     let (_, width) = terminal();
     let text = match chosen {
@@ -123,10 +184,12 @@ fn begin(args: &PapersArgs, chosen: &[&'static Paper]) -> Result<CampaignFolder>
     let asked = args.quick.then_some(Extent::Quick);
     if let Some(path) = &args.resume {
         let begun = CampaignFolder::open(path)?;
-        begun.expect(args.key.as_deref(), asked)?;
+        let key = args.key.as_deref().filter(|key| *key != ALL);
+        begun.expect(key, asked)?;
         return Ok(begun);
     }
-    let name = args.key.as_deref().unwrap_or("papers");
+    let key = args.key.as_deref().filter(|key| *key != ALL);
+    let name = key.unwrap_or("papers");
     let folder = folder(args.out.as_deref(), name)?;
     let extent = asked.unwrap_or(Extent::Full);
     Ok(CampaignFolder::begin(
@@ -153,6 +216,9 @@ fn show(reproduction: &Reproduction) -> Result<()> {
     let (colour, width) = terminal();
     let book = &reproduction.book;
     print(&format!("{}\n{}\n", book.title, book.citation))?;
+    for paragraph in &reproduction.conclusion {
+        print(&format!("{paragraph}\n\n"))?;
+    }
     print(&reproduction.verdicts(colour, width))?;
     for table in reproduction.tables() {
         print(&format!("\n{}", table.text(width)))?;
@@ -172,6 +238,7 @@ mod tests {
     fn the_command_to_continue_can_be_pasted() {
         let args = |jobs| PapersArgs {
             key: None,
+            claim: None,
             quick: false,
             readings: false,
             list: false,

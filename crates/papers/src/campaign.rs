@@ -235,6 +235,54 @@ impl Campaign {
         only.into_iter().next().expect("there is one campaign")
     }
 
+    /// Returns a campaign of `paper` without experiments.
+    pub(super) const fn nothing(paper: &'static Paper) -> Self {
+        Self {
+            paper,
+            extent: Extent::Quick,
+            parts: Vec::new(),
+            folder: PathBuf::new(),
+        }
+    }
+
+    /// Keeps only the runs of the cells for which `wanted` returns `true`, given the experiment's name and the cell.
+    #[must_use]
+    pub(super) fn cells(mut self, wanted: impl Fn(&str, Cell) -> bool) -> Self {
+        for part in &mut self.parts {
+            let name = part.name;
+            part.jobs.retain(|job| wanted(name, (job.point, job.stack)));
+        }
+        self
+    }
+
+    /// Keeps a share of the seeds of each experiment, at least `min`. Returns the maximum number of seeds that remain.
+    pub(super) fn thin(&mut self, share: f64, min: usize) -> usize {
+        let mut most = 0;
+        for part in self.parts.iter_mut().filter(|part| !part.jobs.is_empty()) {
+            let seeds = part.plan.experiment().seeds.to_vec();
+            let kept = ((seeds.len() as f64 * share) as usize)
+                .max(min)
+                .min(seeds.len());
+            part.jobs.retain(|job| seeds[..kept].contains(&job.seed));
+            most = most.max(kept);
+        }
+        most
+    }
+
+    /// Returns the maximum number of seeds of an experiment that has runs.
+    pub(super) fn seeds(&self) -> usize {
+        let parts = self.parts.iter().filter(|part| !part.jobs.is_empty());
+        let seeds = parts.map(|part| part.plan.experiment().seeds.to_vec().len());
+        seeds.max().unwrap_or(0)
+    }
+
+    /// Returns the approximate number of packets of all runs.
+    pub(super) fn all_packets(&self) -> u64 {
+        let parts = self.parts.iter();
+        let jobs = parts.flat_map(|part| part.jobs.iter().map(|&job| part.plan.scenario(job)));
+        jobs.map(|scenario| scenario.likely_packets()).sum()
+    }
+
     /// Returns the campaign with its journals in `folder`.
     #[must_use]
     pub(super) fn in_folder(self, folder: PathBuf) -> Self {

@@ -111,6 +111,15 @@ impl Evidence {
         self.parts.iter().find(|part| part.name == name)
     }
 
+    /// Returns the number of runs.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        let of = |part: &ExperimentResults| {
+            part.results.runs.len() + part.traces.len() + part.read.len()
+        };
+        self.parts.iter().map(of).sum()
+    }
+
     /// Returns the number of planned runs.
     #[must_use]
     pub fn planned(&self) -> usize {

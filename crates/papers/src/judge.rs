@@ -1,7 +1,9 @@
 //! Judgement of papers: turns a paper's data and the results of its experiments into verdicts, figures and tables.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use dupack_algorithms::catalog::Catalog;
-use dupack_claims::{Asked, Facts, Rules, Said, World};
+use dupack_claims::{Asked, Cell, Facts, Rules, Said, World};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::{Complaint, ExperimentError, Source};
 use dupack_lab::results::Results;
@@ -172,6 +174,32 @@ impl Paper {
         let world = self.world_with(&book, parts.iter().copied())?;
         let missing = parts.iter().map(|part| part.missing()).sum();
         Ok(self.rules(&book)?.judge_all(&world, missing))
+    }
+
+    /// Returns the cells for which the rule of a claim, and the text next to its verdict, ask under a reading.
+    pub(super) fn cells_of(
+        &'static self,
+        way: &Way<'_>,
+        claim: usize,
+        campaign: &Campaign,
+    ) -> Result<BTreeMap<String, BTreeSet<Cell>>, ExperimentError> {
+        let book = self.book_as(way);
+        self.with_planned(&book, campaign, |rules, world| {
+            Ok(rules.shown_by(&book.claims[claim], world).cells)
+        })
+    }
+
+    /// Judges one claim under a reading by the results in `parts`, which need to contain only the cells of the claim.
+    pub(super) fn judge_one(
+        &self,
+        way: &Way<'_>,
+        claim: usize,
+        parts: &[&ExperimentResults],
+    ) -> Result<Finding, ExperimentError> {
+        let book = self.book_as(way);
+        let world = self.world_with(&book, parts.iter().copied())?;
+        let found = self.rules(&book)?.judge(&book.claims[claim], &world);
+        Ok(Finding::settled(found, 0))
     }
 
     /// Returns the declared exhibits, or `None` if the paper has no such file.

@@ -21,6 +21,7 @@ mod inventory;
 mod judge;
 mod le;
 mod listing;
+mod look;
 mod markdown;
 mod momentary;
 mod newreno_smooth;
@@ -51,6 +52,7 @@ pub use files::files;
 pub use folder::CampaignFolder;
 pub use inventory::{Inventory, Item, Kind, inventory};
 pub use listing::{describe, list};
+pub use look::{Look, LookError, Looked, look};
 pub use markdown::pages;
 pub use paper_page::page;
 pub use readings::{

@@ -1,7 +1,7 @@
 //! Lists and descriptions of the papers, without running any experiment.
 
 use super::contents::systems;
-use super::{Extent, Paper};
+use super::{Extent, Paper, Standing};
 use dupack_lab::experiment::load::ExperimentError;
 use dupack_report::table::Plain;
 
@@ -34,7 +34,7 @@ pub fn list(papers: &[&'static Paper], width: Option<u16>) -> Result<String, Exp
     Ok(table.text())
 }
 
-/// Describes one paper: its subject, its experiments, and the implementations of its systems.
+/// Describes one paper: its subject, its experiments, its claims, and the implementations of its systems.
 ///
 /// # Errors
 /// If an experiment is invalid; the tests would catch that.
@@ -50,6 +50,20 @@ pub fn describe(paper: &'static Paper, width: Option<u16>) -> Result<String, Exp
     let mut table = Plain::new(&["experiment", "runs", "with --quick"], 1, width);
     for ((name, runs), (_, few)) in full.experiments().zip(quick.experiments()) {
         table.add([name.to_owned(), runs.to_string(), few.to_string()]);
+    }
+    out += &format!("{}\n\n", table.text());
+    let mut table = Plain::new(&["claim", "statement", ""], usize::MAX, width);
+    for claim in &book.claims {
+        let standing = match Standing::of(paper.key, claim) {
+            Standing::Paper | Standing::Today => "",
+            Standing::Input => "input",
+            Standing::Hypothesis => "ours",
+        };
+        table.add([
+            claim.id.clone(),
+            claim.statement.clone(),
+            standing.to_owned(),
+        ]);
     }
     out += &format!("{}\n\n{} claims\n", table.text(), book.claims.len());
     let (header, rows) = systems(&book.systems);

@@ -83,7 +83,7 @@ enum Measurement {
     /// calculated time on many machines, into a section of docs/performance.md (some minutes on a quiet machine, and 2
     /// GB of disk; needs the Debian package `time`).
     Stream(stream::StreamArgs),
-    /// Repeat the experiments of every paper at full scale, and write docs/reproduction.md with its figures.
+    /// Repeat the experiments of every paper at full scale, and write docs/reproduction with its figures.
     Reproduce(reproduce::ReproduceArgs),
 }
 

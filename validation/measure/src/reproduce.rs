@@ -1,4 +1,4 @@
-//! Writes docs/reproduction.md from a finished run of `dupack papers`.
+//! Writes the pages in docs/reproduction and the conclusions from a finished run of `dupack papers`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,14 @@ pub struct ReproduceArgs {
     from: Option<PathBuf>,
 }
 
-const PAGE: &str = "docs/reproduction.md";
-const FIGURES: &str = "docs/reproduction";
+/// Folder of the pages, in the repository.
+const TARGET: &str = "docs/reproduction";
+
+/// Folder of the pages, in the folder of a rerun.
+const PAGES: &str = "pages";
+
+/// File with the conclusions, which `dupack papers` prints.
+const CONCLUSIONS: &str = "conclusions.toml";
 
 /// Maximum total size of the figures, in bytes. The largest figures are left out.
 const FIGURES_BYTES_MAX: u64 = 3_000_000;
@@ -42,6 +48,7 @@ fn rerun(root: &Path) -> Result<PathBuf, String> {
         "dupack-cli",
         "--",
         "papers",
+        "all",
         "--readings",
     ];
     cargo(&[&args[..], &["--out", &name]].concat()).map_err(|e| {
@@ -53,49 +60,73 @@ fn rerun(root: &Path) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// A figure of the page.
+/// A figure of a page.
 struct Figure {
-    /// Link target in the page: `<paper>/figures/<name>.svg`.
+    /// Link target in the page: `../<paper>/figures/<name>.svg`.
     link: String,
     bytes: u64,
 }
 
 fn write(root: &Path, folder: &Path) -> Result<(), String> {
-    let path = folder.join("reproduction.md");
-    let page = fs::read_to_string(&path)
-        .map_err(|e| format!("{}: {e}: expected a finished folder", path.display()))?;
-    if page.contains("campaign was interrupted: ") || !page.contains("runs at full scale") {
+    let pages = pages(folder)?;
+    let texts = pages.iter().map(|(_, text)| text.as_str());
+    let all = texts.collect::<Vec<_>>().join("\n");
+    if all.contains("campaign was interrupted: ") || !all.contains("at full scale") {
         let name = folder.display();
         return Err(format!(
             "{name} does not contain a finished rerun at full scale"
         ));
     }
-    let figures = figures(folder, &page)?;
-    let target = root.join(FIGURES);
+    let figures = figures(&folder.join(PAGES), &all)?;
+    let target = root.join(TARGET);
     if target.exists() {
-        fs::remove_dir_all(&target).map_err(|e| format!("cannot clear {FIGURES}: {e}"))?;
+        fs::remove_dir_all(&target).map_err(|e| format!("cannot clear {TARGET}: {e}"))?;
     }
     let kept = kept(&figures);
     for figure in kept.iter().map(|&index| &figures[index]) {
         let to = target.join(short(&figure.link));
         let parent = to.parent().ok_or("the figure has no folder")?;
         fs::create_dir_all(parent)
-            .and_then(|()| fs::copy(folder.join(&figure.link), &to))
+            .and_then(|()| fs::copy(folder.join(PAGES).join(&figure.link), &to))
             .map_err(|e| format!("cannot copy {}: {e}", figure.link))?;
     }
-    let text = linked(&page, &figures, &kept);
-    fs::write(root.join(PAGE), text).map_err(|e| format!("cannot write {PAGE}: {e}"))?;
+    for (name, text) in &pages {
+        let to = target.join(name);
+        fs::write(&to, linked(text, &figures, &kept))
+            .map_err(|e| format!("cannot write {}: {e}", to.display()))?;
+    }
+    let from = folder.join(PAGES).join(CONCLUSIONS);
+    fs::copy(&from, root.join("experiments/papers").join(CONCLUSIONS))
+        .map_err(|e| format!("cannot copy {}: {e}", from.display()))?;
     let left = figures.len() - kept.len();
     eprintln!(
-        "wrote {PAGE} with {} figures; {left} were too large",
+        "wrote {} pages to {TARGET} with {} figures; {left} were too large",
+        pages.len(),
         kept.len()
     );
     Ok(())
 }
 
-/// Returns the figures to which the page links, in order.
-fn figures(folder: &Path, page: &str) -> Result<Vec<Figure>, String> {
-    let lines = page.lines().filter(|line| line.starts_with("!["));
+/// Returns the pages in the folder of a finished rerun, each with its name, in the order of the names.
+fn pages(folder: &Path) -> Result<Vec<(String, String)>, String> {
+    let folder = folder.join(PAGES);
+    let failed = |e: std::io::Error| format!("{}: {e}: expected a finished folder", folder.display());
+    let entries = fs::read_dir(&folder).map_err(failed)?;
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".md"))
+        .collect();
+    names.sort();
+    let pages = names.into_iter().map(|name| {
+        let text = fs::read_to_string(folder.join(&name)).map_err(failed)?;
+        Ok((name, text))
+    });
+    pages.collect()
+}
+
+/// Returns the figures to which the pages link, in order.
+fn figures(folder: &Path, text: &str) -> Result<Vec<Figure>, String> {
+    let lines = text.lines().filter(|line| line.starts_with("!["));
     let links = lines.filter_map(|line| line.rsplit_once("](")?.1.strip_suffix(')'));
     links
         .map(|link| {
@@ -121,19 +152,17 @@ fn kept(figures: &[Figure]) -> Vec<usize> {
     by_size
 }
 
-/// Returns the page with links to the new paths of the figures. Links to figures that are left out become text.
+/// Returns a page with links to the new paths of the figures. Links to figures that are left out become text.
 fn linked(page: &str, figures: &[Figure], kept: &[usize]) -> String {
     let mut text = page.to_owned();
     for (index, Figure { link, .. }) in figures.iter().enumerate() {
         if kept.contains(&index) {
-            let folder = FIGURES.rsplit('/').next().unwrap_or(FIGURES);
-            let new = format!("]({folder}/{})", short(link));
-            text = text.replace(&format!("]({link})"), &new);
+            text = text.replace(&format!("]({link})"), &format!("]({})", short(link)));
         } else {
             let lines = text
                 .lines()
                 .map(|line| match line.ends_with(&format!("]({link})")) {
-                    true => format!("(Figure `{link}` of the command's output.)\n"),
+                    true => format!("(Figure `{}` of the command's output.)\n", &link[3..]),
                     false => format!("{line}\n"),
                 });
             text = lines.collect();
@@ -142,9 +171,9 @@ fn linked(page: &str, figures: &[Figure], kept: &[usize]) -> String {
     text
 }
 
-/// Shortens `momentary/figures/x.svg` to `momentary/x.svg`.
+/// Shortens `../momentary/figures/x.svg` to `momentary/x.svg`.
 fn short(link: &str) -> String {
-    link.replace("/figures/", "/")
+    link.trim_start_matches("../").replace("/figures/", "/")
 }
 
 #[cfg(test)]
@@ -158,16 +187,16 @@ mod tests {
             bytes,
         };
         let figures = [
-            figure("a/figures/x.svg", FIGURES_BYTES_MAX),
-            figure("a/figures/y.svg", 1),
+            figure("../a/figures/x.svg", FIGURES_BYTES_MAX),
+            figure("../a/figures/y.svg", 1),
         ];
         let kept = kept(&figures);
         assert_eq!(kept, [1]);
-        let page = "![x](a/figures/x.svg)\n\n![y](a/figures/y.svg)\n";
+        let page = "![x](../a/figures/x.svg)\n\n![y](../a/figures/y.svg)\n";
         let text = linked(page, &figures, &kept);
         assert_eq!(
             text,
-            "(Figure `a/figures/x.svg` of the command's output.)\n\n![y](reproduction/a/y.svg)\n"
+            "(Figure `a/figures/x.svg` of the command's output.)\n\n![y](a/y.svg)\n"
         );
     }
 }

@@ -244,7 +244,9 @@ fn what_was_never_asked_is_judged_and_counted_apart() {
     let pages = pages(&two);
     let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["README.md", "newreno-smooth.md", "today.md"]);
-    assert!(pages[0].1.contains("claims of the paper") && pages[0].1.contains("questions of today"));
+    assert!(
+        pages[0].1.contains("claims of the paper") && pages[0].1.contains("questions of today")
+    );
     assert!(pages[2].1.contains("| verdict | claim | expected | here |"));
 }
 
