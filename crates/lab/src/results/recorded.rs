@@ -83,7 +83,7 @@ impl Recorded {
         }
     }
 
-    /// Returns the number of times that a run goes through the trace, if it is longer than the trace.
+    /// Returns the number of times that a run goes through the trace, if the run is longer than the trace.
     #[must_use]
     pub fn rounds(&self) -> Option<f64> {
         let length = u64::from(self.length_ms.max(1));

@@ -128,7 +128,8 @@ impl Phases {
         self.sent = self.sent.max(end);
     }
 
-    /// Begins a recovery, unless one is in progress. A timeout always begins one.
+    /// Begins a recovery if data is outstanding. A recovery in progress continues, except that a timeout ends a
+    /// recovery that a loss began.
     fn begin(&mut self, phase: Phase) {
         match self.repair {
             Some(repair) if phase == Phase::Recovery || repair.phase == phase => {}
