@@ -86,7 +86,7 @@ pub fn blocks(plan: &Plan, size: BlockSize) -> Vec<Block> {
     let points = plan.points().len();
     for point in 0..points {
         let here = plan.work_at(point..point + 1);
-        // Measuring harm doubles the cost of each stack.
+        // This is the cost of one run. `here` includes the runs that measure harm.
         let each = packets_at(plan, point) + PACKETS_PER_RUN;
         runs += here;
         packets = packets.saturating_add(each.saturating_mul(here as u64));

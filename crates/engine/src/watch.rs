@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Amount {
     /// Number of runs.
     pub runs: usize,
-    /// Estimated number of packets of these runs. Their running time is proportional to it.
+    /// Estimated number of packets of these runs. The running time is proportional to this number.
     pub packets: u64,
 }
 
