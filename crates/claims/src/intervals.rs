@@ -1,7 +1,7 @@
 //! Comparison of quantities by their 95 % confidence intervals, with a three-valued result.
 //!
-//! [`beside`] implements the signs `<` and `>`, and the others implement functions of the language. They differ in how
-//! they treat an interval that contains the bound.
+//! [`beside`] implements the signs `<` and `>`. The others implement functions of the language, and differ in how they
+//! treat an interval that contains the bound.
 
 use std::cmp::Ordering;
 
