@@ -7,8 +7,8 @@
 //! A device may have several queues. Each is a separate [`Tun`] with its own thread. [`Tun::open_queues`] explains how
 //! the kernel chooses the queue for a packet.
 //!
-//! With offload, if the kernel supports it, packets of up to 64 KiB cross in one piece. A header in front of each
-//! packet describes the work that is left to do on it ([`Pending`]).
+//! With offload, if the kernel supports it, packets of up to 64 KiB cross the device as a whole. A header in front of
+//! each packet describes the work that is left to do on it ([`Pending`]).
 
 pub(crate) mod netlink;
 mod offload;

@@ -244,7 +244,7 @@ mod tests {
         siblings.expect("as many as wakers")
     }
 
-    /// Returns `true` if a sleeping host would wake.
+    /// Returns `true` if the host was woken since the last call.
     fn is_rung(membership: &Membership) -> bool {
         let waker = &membership.registry.members[membership.me.0].waker;
         nix::unistd::read(waker.bell(), &mut [0; 8]).is_ok()
