@@ -16,7 +16,8 @@ pub(crate) fn interval(summary: &Summary) -> (f64, f64) {
         .unwrap_or((summary.mean, summary.mean))
 }
 
-/// Returns whether a mean is on the wanted side of a bound. This is decided only if the whole interval is on one side.
+/// Returns whether a mean is on the wanted side of a bound. The verdict is decided only if the whole interval is on one
+/// side.
 pub(crate) fn beside(summary: &Summary, bound: f64, wanted: Ordering, or_equal: bool) -> Verdict {
     let (low, high) = interval(summary);
     let is = |value: f64| match value.partial_cmp(&bound) {

@@ -259,7 +259,7 @@ impl Experiment {
         self.sweep.contains_key(key) || self.points.iter().any(|point| point.contains_key(key))
     }
 
-    /// Returns the rule for start times. This is `starts` if it is set. Otherwise start times are drawn, unless a
+    /// Returns the rule for start times: the field `starts` if it is set. Otherwise, start times are drawn, unless a
     /// source sets a time.
     #[must_use]
     pub fn starts(&self) -> Starts {

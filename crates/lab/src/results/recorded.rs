@@ -7,8 +7,8 @@ use dupack_net::random::Stream;
 
 use super::Results;
 
-/// Position in the recorded traces at which a run begins. It is the same for all traces, because recordings are assumed
-/// to be simultaneous.
+/// Position in the recorded traces at which a run begins. The position is the same for all traces, because recordings
+/// are assumed to be simultaneous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
     /// Start of the traces.

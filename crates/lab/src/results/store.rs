@@ -1,7 +1,7 @@
 //! CSV and JSON output for other programs.
 //!
 //! Numbers give the position of a row in the sweep: there is one column per swept key, and a unit is in the column next
-//! to it. The column `point` is for readers. It is never empty in a sweep, and is absent without one.
+//! to it. The column `point` is for readers. The column is never empty in a sweep, and is absent without a sweep.
 
 use std::io::Write;
 

@@ -110,7 +110,7 @@ impl Experiment {
     /// Estimates how many of the `left` bytes `flows` bulk flows use. A flow sends at most its maximum window per round
     /// trip. With a loss rate of p, Reno sends √(3/2p) segments per round trip (Mathis et al., "The Macroscopic
     /// Behavior of the TCP Congestion Avoidance Algorithm", 1997). Other stacks may use all available capacity. The
-    /// stack is not known here, so the estimate is the mean of the two.
+    /// stack is not known here, so the estimate is the mean of the two amounts.
     fn taken_by(&self, flows: f64, left: f64) -> f64 {
         let links = || self.path.iter().chain(&self.links);
         let loss: f64 = links().map(loss_events).sum();

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-/// Maximum number of points of each kind. This is dozens of points for every pixel of a figure's width.
+/// Maximum number of points of each kind: dozens of points for every pixel of a figure's width.
 pub const MOST_POINTS: usize = 1 << 15;
 
 /// Number of cells in each direction when points are first thinned. After the cells have grown, the number is rarely

@@ -254,8 +254,8 @@ pub enum Answer {
     Stars(Vec<usize>),
     /// These stacks are undominated, but they are more than half of all stacks. The preferred ones come first.
     TooMany(Vec<usize>),
-    /// These stacks are undominated, and do not differ significantly from the first of them by the preferred criterion.
-    /// They are more than half of all stacks.
+    /// These stacks are undominated, and do not differ significantly by the preferred criterion from the first of these
+    /// stacks. They are more than half of all stacks.
     NotTold(Vec<usize>),
     /// No stack has random runs: every seed gave the same run.
     SameRuns,
