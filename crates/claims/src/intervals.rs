@@ -43,8 +43,8 @@ pub(crate) fn within(summary: &Summary, low: f64, high: f64) -> Verdict {
     }
 }
 
-/// Returns whether the mean of `one` differs from that of `other` by at most `share` of the latter. Returns `None` if
-/// the interval of `other` contains 0, because a share of 0 is undefined.
+/// Returns whether the mean of `one` differs from that of `other` by at most `share` of the mean of `other`. Returns
+/// `None` if the interval of `other` contains 0, because a share of 0 is undefined.
 pub(crate) fn near(one: &Summary, other: &Summary, share: f64) -> Option<Verdict> {
     let ((low, high), (least, most)) = (interval(one), interval(other));
     if least <= 0.0 && 0.0 <= most {

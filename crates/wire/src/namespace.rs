@@ -1,4 +1,4 @@
-//! Network namespaces that vanish with the process.
+//! Network namespaces that are removed when the process ends.
 //!
 //! A [`Namespace`] has no name in the file system. A thread of this process, its keeper, lives in the namespace, as do
 //! all threads and children that the keeper starts. When all of these have ended, the kernel removes the namespace with

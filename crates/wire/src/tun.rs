@@ -153,7 +153,7 @@ impl Tun {
     /// direction, was last written. The kernel remembers this queue for a limited time (3 s in Linux 6) and for a
     /// limited number of connections (4096). For other packets, the kernel chooses the queue by a hash of both
     /// addresses and ports. When a queue is dropped, the packets that wait in it are lost, and later packets go to the
-    /// other queues. The device vanishes with its last queue.
+    /// other queues. The device is removed with its last queue.
     ///
     /// # Errors
     ///
