@@ -39,7 +39,7 @@ const fn surely<T: Copy>(value: T) -> Told<T> {
     }
 }
 
-/// Returns the reason for which a quantity is unknown.
+/// Returns the reason why a quantity is unknown.
 fn why<T>(told: &Told<T>) -> &'static str {
     match told {
         Told::CannotBeTold { why, .. } => why,
