@@ -14,7 +14,7 @@ const CLOCKS_HZ: [f64; 4] = [1000.0, 250.0, 100.0, 10.0];
 /// Most common tick in nanoseconds.
 const USUAL_NS: u64 = 1_000_000;
 
-/// Time after which the tick is determined (our choice): a tick of 10 ms is one percent of this time.
+/// Time after which the tick is determined (our choice): with a tick of 10 ms, the error is one percent.
 const COUNTED_AFTER: Duration = Duration::from_secs(1);
 
 /// Maximum relative error of the tick (our choice: clocks drift by 10^-4, but a queue that grows by 150 ms in the first
