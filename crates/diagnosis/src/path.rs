@@ -151,7 +151,8 @@ struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Distance {
     Known,
-    /// The delay is known only for short segments, such as those of the handshake: it is this time.
+    /// The delay is known, but it may be that of short segments: the round-trip time of the handshake between the
+    /// capture point and the sender is this time.
     KnownOfShort(Duration),
     Unknown,
 }
