@@ -29,14 +29,14 @@ use dupack_diagnosis::untold::Untold;
 const USUAL: (&str, Dialect) = ("rack/cubic", Dialect::Linux);
 
 /// Maximum distance of a candidate's score from the best score, as a natural logarithm. Candidates within this distance
-/// may also be right (ours: about the lead that a name needs to be reported).
+/// may also be right (our choice: about the lead that a name needs to be reported).
 const BEHIND: f64 = 3.0;
 
 /// Distance of the score of each dialect from the score of the previous one, if the capture does not distinguish the
-/// dialects (ours: three quarters of the hosts that send much follow Linux's rules).
+/// dialects (our choice: three quarters of the hosts that send much follow Linux's rules).
 const PER_DIALECT: f64 = 1.1;
 
-/// Maximum number of senders that are simulated (ours: each simulation takes some seconds).
+/// Maximum number of senders that are simulated (our choice: each simulation takes some seconds).
 const TRIED: usize = 12;
 
 /// Largest initial window, in segments, that RFC 3390 or RFC 2581 permits. Only ns-2's dialect still uses such a
@@ -261,8 +261,8 @@ pub fn ask(
     Ok(Asked::Answered(answers))
 }
 
-/// Minimum duration of a simulated transfer, as a fraction of the time in which the application sends nothing (ours:
-/// the times of ACKs may shift by a few round trips).
+/// Minimum duration of a simulated transfer, as a fraction of the time in which the application sends nothing (our
+/// choice: the times of ACKs may shift by a few round trips).
 const APPLICATION_PART: f64 = 0.95;
 
 /// Returns a reason for refusing an answer, if a simulated transfer takes less time than the application sent nothing:
@@ -290,8 +290,8 @@ fn with_captured(stacks: &[StackSpec], passed: &Passed<'_>) -> Option<Vec<StackS
     (all.len() > 1).then_some(all)
 }
 
-/// Number of stacks for which single answers are predicted. These are the fastest stacks (ours: a prediction takes
-/// time).
+/// Number of stacks for which single answers are predicted. These are the fastest stacks (our choice: a prediction
+/// takes time).
 const REPLIES_TOLD: usize = 3;
 
 /// Predicts the single answers with the fastest stacks, if the connection has turns. The predictions are added to

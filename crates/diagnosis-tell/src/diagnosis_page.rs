@@ -27,7 +27,7 @@ use dupack_diagnosis::sender::Identification;
 use dupack_diagnosis::{Diagnosis, Extent};
 use facts::{facts, facts_without_data, limits_or_why};
 
-/// Maximum number of retransmissions that the page lists (ours). The CSV file contains more.
+/// Maximum number of retransmissions that the page lists (our choice). The CSV file contains more.
 const LISTED_MAX: usize = 40;
 
 /// Scenes of the streams that are described in detail, by stream.
@@ -410,7 +410,7 @@ fn stalls(stream: &StreamFindings) -> Vec<Block> {
 }
 
 /// Candidates are not listed if their log-likelihood is lower than the best one by more than this, which is a factor of
-/// e⁻¹² (ours).
+/// e⁻¹² (our choice).
 const SCORE_SHOWN: f64 = 12.0;
 
 fn senders(stream: &StreamFindings) -> Vec<Block> {
@@ -482,7 +482,8 @@ fn by_server(diagnosis: &Diagnosis) -> Option<Section> {
     })
 }
 
-/// Maximum number of connections that the page lists (ours). The CSV file contains all connections that were kept.
+/// Maximum number of connections that the page lists (our choice). The CSV file contains all connections that were
+/// kept.
 const CONNECTIONS_LISTED: usize = 100;
 
 fn all_connections(diagnosis: &Diagnosis) -> Section {

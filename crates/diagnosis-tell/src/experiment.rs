@@ -21,8 +21,8 @@ use crate::whatif::values::{Losing, Values};
 /// File name of a path's trace, which is in the folder of the experiment.
 const TRACE: &str = "path.trace";
 
-/// Maximum duration of a simulated transfer, as a multiple of the captured duration (ours). The maximum lies between
-/// the two bounds below. A transfer that does not end by then has no duration.
+/// Maximum duration of a simulated transfer, as a multiple of the captured duration (our choice). The maximum lies
+/// between the two bounds below. A transfer that does not end by then has no duration.
 const TIMES_AS_LONG: u64 = 20;
 const DURATION_MIN: Duration = Duration::from_secs(60);
 const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);

@@ -208,7 +208,7 @@ fn is_seen(line: &TimelineLine) -> bool {
 
 /// Removes the parts of the receive window's end that lie far above the data, so that the data stays readable.
 fn near(edge: &[(f64, f64)], sent: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    /// Height of the space for the line, as a multiple of the highest data (ours).
+    /// Height of the space for the line, as a multiple of the highest data (our choice).
     const ABOVE: f64 = 1.3;
     let most = sent.iter().map(|point| point.1).fold(0.0, f64::max) * ABOVE;
     edge.iter()

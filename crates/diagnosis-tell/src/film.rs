@@ -22,10 +22,10 @@ use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::table::{Limits, Table};
 use dupack_diagnosis::{Packet, Selection, Watch, each_packet};
 
-/// Maximum number of retransmissions of a stream that are kept individually (ours: about 10 MB).
+/// Maximum number of retransmissions of a stream that are kept individually (our choice: about 10 MB).
 const RECORDS_MAX: usize = 1 << 16;
 
-/// Maximum number of remarks on packets of a stream (ours: more than anybody reads, about 20 MB).
+/// Maximum number of remarks on packets of a stream (our choice: more than anybody reads, about 20 MB).
 const REMARKS_MAX: usize = 1 << 17;
 
 /// Option to keep remarks on packets.
@@ -416,7 +416,7 @@ impl Onlooker for Film {
     }
 }
 
-/// Number of packets that are sorted together (ours).
+/// Number of packets that are sorted together (our choice).
 const PACKETS_AT_ONCE: usize = 4096;
 
 /// Reads a capture again, and gathers scenes of the connections with these numbers. `selection` must be the selection

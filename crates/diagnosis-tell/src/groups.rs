@@ -9,16 +9,16 @@ use dupack_diagnosis::analyse::budget::Group as LimitGroup;
 use dupack_diagnosis::analyse::groups::{Group, GroupKey, Groups, service};
 use dupack_diagnosis::analyse::requests::Quantiles;
 
-/// Maximum number of groups that the terminal describes (ours).
+/// Maximum number of groups that the terminal describes (our choice).
 const SHOWN: usize = 5;
 
-/// Maximum number of groups that the page lists (ours). The CSV file contains all groups that are kept.
+/// Maximum number of groups that the page lists (our choice). The CSV file contains all groups that are kept.
 const LISTED_MAX: usize = 50;
 
 /// Maximum number of causes that are named.
 const CAUSES_SHOWN: usize = 3;
 
-/// Minimum fraction of the lost time that a cause must have to be named (ours).
+/// Minimum fraction of the lost time that a cause must have to be named (our choice).
 const CAUSE_SHOWN: f64 = 0.05;
 
 /// Returns the name of a group: a server with its service, such as `"10.0.0.7:443 (https)"`, or a service with the
@@ -41,7 +41,7 @@ pub fn name(group: &Group) -> String {
     }
 }
 
-/// Minimum number of connections of a group that the terminal describes (ours: two connections are described
+/// Minimum number of connections of a group that the terminal describes (our choice: two connections are described
 /// individually).
 const ADDED_UP_MIN: u64 = 3;
 

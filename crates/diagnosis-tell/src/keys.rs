@@ -6,7 +6,7 @@ use dupack_diagnosis::StreamFindings;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Cause;
 
-/// Returns the name of an enum's value, such as a limit, a kind of stall, or an end.
+/// Returns the name of an enum's value, such as a limit, a kind of stall, or an endpoint.
 #[must_use]
 pub fn key(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();

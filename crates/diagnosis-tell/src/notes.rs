@@ -34,7 +34,7 @@ fn ignored_resets(connection: &ConnectionFindings) -> Option<String> {
     ))
 }
 
-/// Returns notes on large gaps in the capture: one end without packets, or packets without TCP options.
+/// Returns notes on large gaps in the capture: one endpoint without packets, or packets without TCP options.
 fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
     let mut notes = Vec::new();
     for side in Side::BOTH {

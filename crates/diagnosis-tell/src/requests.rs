@@ -8,10 +8,10 @@ use dupack_diagnosis::analyse::hints::{Hint, TlsRecord};
 use dupack_diagnosis::findings::ConnectionFindings;
 use dupack_diagnosis::{Request, Requests};
 
-/// Maximum number of requests that the page lists (ours). The CSV file contains all requests that are kept.
+/// Maximum number of requests that the page lists (our choice). The CSV file contains all requests that are kept.
 const LISTED_MAX: usize = 40;
 
-/// Minimum fraction of the worst request's time that a part must have to be named (ours).
+/// Minimum fraction of the worst request's time that a part must have to be named (our choice).
 const PART_SHOWN: f64 = 0.25;
 /// Maximum number of parts that are named.
 const PARTS_SHOWN: usize = 2;

@@ -29,7 +29,8 @@ use sentences::{
     was_shut, went_to,
 };
 
-/// Minimum fraction of the time that losses and timers must take for a black hole to precede all other limits (ours).
+/// Minimum fraction of the time that losses and timers must take for a black hole to precede all other limits (our
+/// choice).
 const WASTE_SHARE: f64 = 0.25;
 
 /// A sentence with its condition.

@@ -220,7 +220,8 @@ pub fn other_way(connection: &ConnectionFindings, stream: &StreamFindings) -> St
     format!("{bytes} from {from}{again}. {}", story(stream))
 }
 
-/// Returns the title of a connection: its number and its ends, and the amount, the duration and the rate of its data.
+/// Returns the title of a connection: its number and its endpoints, and the amount, the duration and the rate of its
+/// data.
 #[must_use]
 pub fn title(connection: &ConnectionFindings) -> String {
     let (one, other) = (connection.addresses.opener, connection.addresses.answerer);
@@ -296,8 +297,8 @@ const BEFORE_NAME: usize = 20;
 /// Maximum and minimum length of a bar in columns. If less space is available, there is no bar.
 const BAR_MAX: usize = 24;
 const BAR_MIN: usize = 4;
-/// Minimum fraction of the time that a limit must have to be shown (ours: smaller fractions are noise). The first three
-/// limits are always shown.
+/// Minimum fraction of the time that a limit must have to be shown (our choice: smaller fractions are noise). The first
+/// three limits are always shown.
 const SHARE_SHOWN: f64 = 0.005;
 
 /// Returns the limits of a stream with their shares of the time, which sum to 100 %.

@@ -13,7 +13,7 @@ use super::long;
 /// to the diagnosed capture, which is the one nearer to the sender of the worst transfer.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BothEndsNumbers {
-    /// End that is nearer to the diagnosed capture. The other end is nearer to the other capture.
+    /// Endpoint that is nearer to the diagnosed capture. The other end is nearer to the other capture.
     near: Side,
     /// Address and port of the opener in the other capture.
     opener_there: String,
@@ -21,9 +21,9 @@ pub(super) struct BothEndsNumbers {
     answerer_there: String,
     /// Minimum time from one capture to the other and back. This time does not depend on the clocks.
     round_trip_s: f64,
-    /// Minimum time from one end to the other and back, as the diagnosed capture shows it; null if the capture does not
-    /// show it. If a large part of this time lies beyond the captures, packets that are in both captures may have been
-    /// lost there.
+    /// Minimum time from one endpoint to the other and back, as the diagnosed capture shows it; null if the capture
+    /// does not show it. If a large part of this time lies beyond the captures, packets that are in both captures may
+    /// have been lost there.
     whole_round_trip_s: Option<f64>,
     /// `true` if most of the path lies between the captures. The findings of the diagnosed capture are then corrected
     /// by the other capture.
@@ -38,10 +38,10 @@ pub(super) struct BothEndsNumbers {
     from_answerer: WayNumbers,
     /// Place of the queue: `nowhere`, `from_opener`, `from_answerer` or `both_ways`; null if the delays are unknown.
     queue: Option<&'static str>,
-    /// Number of lost segments of the end that is nearer to the diagnosed capture, according to that capture alone;
-    /// null if both captures agree.
+    /// Number of lost segments of the endpoint that is nearer to the diagnosed capture, according to that capture
+    /// alone; null if both captures agree.
     losses_by_one_capture: Option<u64>,
-    /// Number of spurious retransmissions of the same end, according to the diagnosed capture alone; null if both
+    /// Number of spurious retransmissions of the same endpoint, according to the diagnosed capture alone; null if both
     /// captures agree.
     needless_by_one_capture: Option<u64>,
 }
@@ -58,8 +58,8 @@ struct ClockNumbers {
     skew: Quantity,
 }
 
-/// Packets of one end between the captures. If an interface with offload shows several segments as one packet, each of
-/// the segments counts.
+/// Packets of one endpoint between the captures. If an interface with offload shows several segments as one packet,
+/// each of the segments counts.
 #[derive(Serialize, JsonSchema)]
 struct WayNumbers {
     /// Packets in the capture near their sender.
@@ -150,7 +150,7 @@ struct RewrittenNumbers {
     windows_or_echoes: bool,
 }
 
-/// Value of a field at both ends.
+/// Value of a field at both endpoints.
 #[derive(Serialize, JsonSchema)]
 struct ChangedNumbers {
     /// Value that was sent; null if the field was absent.

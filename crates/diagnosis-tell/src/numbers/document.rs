@@ -57,7 +57,7 @@ pub(super) struct Document {
     pub(super) shared_bottlenecks: SharedNumbers,
     /// Predicted durations with other senders; null if no sender was simulated.
     pub(super) what_if: Option<WhatIfNumbers>,
-    /// Connections, ordered by the time that an end waited for their data. Connections whose limits cannot be
+    /// Connections, ordered by the time that an endpoint waited for their data. Connections whose limits cannot be
     /// determined come last.
     pub(super) connections: Vec<ConnectionNumbers>,
 }
@@ -169,10 +169,10 @@ pub(super) struct SoonerNumbers {
 pub(super) struct ConnectionNumbers {
     /// Number of the connection. Connections are numbered from 1 in the order of their first packets.
     pub(super) number: u64,
-    /// Address and port of the end that opened the connection. If the capture has no SYN, this is the source of the
-    /// first packet.
+    /// Address and port of the endpoint that opened the connection. If the capture has no SYN, this is the source of
+    /// the first packet.
     pub(super) opener: String,
-    /// Address and port of the other end.
+    /// Address and port of the other endpoint.
     pub(super) answerer: String,
     /// Time of the first packet.
     pub(super) first_s: f64,
@@ -186,7 +186,7 @@ pub(super) struct ConnectionNumbers {
     pub(super) reset_s: Option<f64>,
     /// First sentence about the connection.
     pub(super) headline: String,
-    /// End that stopped sending although the other end kept sending; null if both ends responded.
+    /// Endpoint that stopped sending although the other endpoint kept sending; null if both endpoints responded.
     pub(super) silence: Option<SilenceNumbers>,
     /// Unusual properties of the connection and of its capture, as sentences: copies, missing packets, resets without
     /// effect, contradictory findings.
@@ -196,23 +196,23 @@ pub(super) struct ConnectionNumbers {
     pub(super) lost_s: Option<f64>,
     /// Requests and answers; null if the connection has fewer than two requests.
     pub(super) requests: Option<RequestsNumbers>,
-    /// Findings from a second capture at the other end, with `--both`; null without `--both`, or if the second capture
-    /// does not have the connection.
+    /// Findings from a second capture at the other endpoint, with `--both`; null without `--both`, or if the second
+    /// capture does not have the connection.
     pub(super) both_ends: Option<BothEndsNumbers>,
-    /// Streams of data, one for each end that sent data.
+    /// Streams of data, one for each endpoint that sent data.
     pub(super) streams: Vec<StreamNumbers>,
 }
 
-/// End that stopped sending.
+/// Endpoint that stopped sending.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SilenceNumbers {
-    /// The end that stopped sending.
+    /// The endpoint that stopped sending.
     pub(super) silent: Side,
-    /// Time of the last packet of this end.
+    /// Time of the last packet of this endpoint.
     pub(super) since_s: f64,
-    /// Number of the last packet of this end.
+    /// Number of the last packet of this endpoint.
     pub(super) last_packet: u64,
-    /// Number of data segments of the other end that got no response, including retransmissions.
+    /// Number of data segments of the other endpoint that got no response, including retransmissions.
     pub(super) unanswered_data: u32,
     /// Number of keep-alives that got no response.
     pub(super) unanswered_keep_alives: u32,
@@ -225,7 +225,7 @@ pub(super) struct SilenceNumbers {
 /// A retransmitted SYN.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SynNumbers {
-    /// End that sent the SYN.
+    /// Endpoint that sent the SYN.
     pub(super) sent_by: Side,
     /// Time of the retransmission.
     pub(super) at_s: f64,
@@ -237,10 +237,10 @@ pub(super) struct SynNumbers {
     pub(super) waited_s: f64,
 }
 
-/// A stream: the data that one end sent.
+/// A stream: the data that one endpoint sent.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StreamNumbers {
-    /// End that sent the data.
+    /// Endpoint that sent the data.
     pub(super) sent_by: Side,
     /// Sentence about the limit of the stream.
     pub(super) story: String,

@@ -42,7 +42,7 @@ pub(super) struct GroupNumbers {
     pub(super) connections: u64,
     /// Number of connections that carried data.
     pub(super) connections_with_data: u64,
-    /// Number of connections without a SYN in the capture, for which only the ports show which end is the server.
+    /// Number of connections without a SYN in the capture, for which only the ports show which endpoint is the server.
     pub(super) connections_by_ports: u64,
     /// Bytes of data to the server. Each byte counts once.
     pub(super) bytes_to_server: u64,
@@ -67,7 +67,7 @@ pub(super) struct GroupNumbers {
     pub(super) handshake_s: Option<QuantileNumbers>,
     /// Number of these handshakes.
     pub(super) handshakes: u64,
-    /// Number of segments of both ends, including retransmissions.
+    /// Number of segments of both endpoints, including retransmissions.
     pub(super) segments: u64,
     /// Number of retransmitted segments.
     pub(super) retransmissions: u64,

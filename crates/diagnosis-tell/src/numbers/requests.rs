@@ -12,13 +12,13 @@ use dupack_diagnosis::{Request, Requests};
 /// Requests of a connection and their answers.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RequestsNumbers {
-    /// End that sends the requests.
+    /// Endpoint that sends the requests.
     asked_by: Side,
     /// Number of requests. Pipelined requests count as one.
     requests: u64,
     /// Number of requests that consist of several pipelined requests.
     pipelined: u64,
-    /// Time from the first byte of a request until the answer is complete at the end that sent the request.
+    /// Time from the first byte of a request until the answer is complete at the endpoint that sent the request.
     duration_s: QuantileNumbers,
     /// Time from the arrival of a request until its answer begins.
     server_s: QuantileNumbers,
@@ -50,8 +50,8 @@ pub(super) struct RequestNumbers {
     pub(super) request: MessageNumbers,
     /// The answer in the capture.
     pub(super) answer: MessageNumbers,
-    /// Time from the first byte of the request until the answer is complete at the end that sent the request. It is the
-    /// sum of the next seven times.
+    /// Time from the first byte of the request until the answer is complete at the endpoint that sent the request. It
+    /// is the sum of the next seven times.
     pub(super) duration_s: f64,
     /// Network's part: one round trip.
     pub(super) network_s: f64,
@@ -67,7 +67,7 @@ pub(super) struct RequestNumbers {
     pub(super) receive_window_s: f64,
     /// Time within the answer for which the answering application provided no more data.
     pub(super) server_pauses_s: f64,
-    /// Time from the end of the previous answer until this request, at the end that sent the request; null for the
+    /// Time from the end of the previous answer until this request, at the endpoint that sent the request; null for the
     /// first request.
     pub(super) think_s: Option<f64>,
 }

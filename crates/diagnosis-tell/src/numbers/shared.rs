@@ -39,7 +39,7 @@ struct BottleneckNumbers {
 struct SharerNumbers {
     /// Number of the stream's connection.
     connection: u64,
-    /// End that sent the data.
+    /// Endpoint that sent the data.
     sent_by: Side,
     /// Fraction of the total rate that the stream had while it and other streams waited, from 0 to 1.
     share: f64,

@@ -13,29 +13,29 @@ use dupack_tcp::time::Duration;
 
 use super::words::part;
 
-/// Fraction of a time from which the remaining time does not matter (ours).
+/// Fraction of a time from which the remaining time does not matter (our choice).
 pub(super) const HALF: f64 = 0.5;
 
-/// Fraction of the time from which the sentence omits "for 41 of 60 s" (ours).
+/// Fraction of the time from which the sentence omits "for 41 of 60 s" (our choice).
 pub(super) const ALMOST_ALL: f64 = 0.9;
 
-/// Fraction of the time from which a further group of limits is mentioned (ours).
+/// Fraction of the time from which a further group of limits is mentioned (our choice).
 pub(super) const REST_SHARE: f64 = 0.1;
 
-/// Maximum fraction of retransmitted segments in slow start (ours).
+/// Maximum fraction of retransmitted segments in slow start (our choice).
 pub(super) const LOSSES_IN_SLOW_START: f64 = 0.02;
 
-/// Minimum number of round trips that show how a window changes (ours: slow start needs one round trip to be visible,
-/// and a loss needs two).
+/// Minimum number of round trips that show how a window changes (our choice: slow start needs one round trip to be
+/// visible, and a loss needs two).
 pub(super) const ROUND_TRIPS_MIN: f64 = 3.0;
 
 /// Initial window in segments (RFC 6928). A stream of no more segments is small, because its sender needs no ACK.
 pub(super) const SMALL_SEGMENTS: u64 = 10;
 
-/// Minimum number of waits for an ACK that are unlikely to be a coincidence (ours).
+/// Minimum number of waits for an ACK that are unlikely to be a coincidence (our choice).
 pub(super) const NAGLE_MIN: u64 = 3;
 
-/// Minimum number of successive requests that are a pattern (ours).
+/// Minimum number of successive requests that are a pattern (our choice).
 const TURNS_MIN: u64 = 8;
 
 /// Turns that took most of a stream's time.
@@ -174,7 +174,7 @@ impl Case<'_> {
         self.shares.retransmissions as f64 > LOSSES_IN_SLOW_START * self.shares.segments as f64
     }
 
-    /// Returns the turns of the stream if waiting for the other end took a large part of the time in which the
+    /// Returns the turns of the stream if waiting for the other endpoint took a large part of the time in which the
     /// application sent nothing.
     pub(super) fn turning(&self) -> Option<Turning> {
         let turns = self.turns.filter(|turns| turns.count >= TURNS_MIN)?;

@@ -17,8 +17,8 @@ use crate::experiment::Captured;
 /// Maximum half width of the confidence interval, as a fraction of the prediction, for a prediction to be offered.
 const WIDEST: f64 = 0.25;
 
-/// Maximum prediction that is offered, as a multiple of the captured duration (ours). If a prediction is longer, it is
-/// more likely that the path differs from what the capture shows.
+/// Maximum prediction that is offered, as a multiple of the captured duration (our choice). If a prediction is longer,
+/// it is more likely that the path differs from what the capture shows.
 const FAR_SLOWER: f64 = 3.0;
 
 /// Relation of a stack to the captured sender.

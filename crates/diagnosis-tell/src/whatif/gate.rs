@@ -18,11 +18,11 @@ const DURATION_SHARE: f64 = 0.15;
 /// behaviour. The largest allowance applies.
 const DURATION_ROUND_TRIPS: f64 = 2.0;
 
-/// Maximum allowance for chance, as a fraction of the captured duration (ours: a prediction that is less certain is not
-/// offered).
+/// Maximum allowance for chance, as a fraction of the captured duration (our choice: a prediction that is less certain
+/// is not offered).
 const DURATION_CHANCE: f64 = 0.25;
 
-/// Maximum difference of losses and timeouts beyond chance, as a fraction of the captured number (ours).
+/// Maximum difference of losses and timeouts beyond chance, as a fraction of the captured number (our choice).
 const COUNT_SHARE: f64 = 0.2;
 
 /// Mean number of losses for which a capture without losses has a probability of one in twenty (e^−3).

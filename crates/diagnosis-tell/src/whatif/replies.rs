@@ -24,17 +24,17 @@ use dupack_tcp::time::{Duration, Instant};
 use super::estimate::Estimate;
 use crate::experiment::{Captured, time_to_run, write};
 
-/// Maximum number of answers that are reported individually. These are the answers with the largest gain (ours).
+/// Maximum number of answers that are reported individually. These are the answers with the largest gain (our choice).
 const SOONER_MAX: usize = 16;
 
 /// Minimum number of answers of a connection with turns.
 const ANSWERS_MIN: usize = 2;
 
-/// Minimum gain, in seconds and as a fraction of the captured time (ours).
+/// Minimum gain, in seconds and as a fraction of the captured time (our choice).
 const GAIN_MIN: f64 = 0.010;
 const GAIN_SHARE: f64 = 0.1;
 
-/// Maximum captured time, as a multiple of the captured sender's longest time in simulations (ours).
+/// Maximum captured time, as a multiple of the captured sender's longest time in simulations (our choice).
 const OWN_TIMES: f64 = 1.25;
 
 /// Simulated time between two checks of whether everything is acknowledged.

@@ -5,26 +5,26 @@ use dupack_diagnosis::told::Told;
 use dupack_net::random::Stream;
 use dupack_tcp::time::Duration;
 
-/// Maximum of a number of which only a lower bound is known, as a multiple of this bound (ours). The confidence
+/// Maximum of a number of which only a lower bound is known, as a multiple of this bound (our choice). The confidence
 /// interval of a result that depends on such a number is too wide for the result to be offered.
 const UP_TO: f64 = 4.0;
 
-/// Bounds of a queue whose capacity is unknown (ours: queues of backbones hold one round trip or less; queues of access
-/// links hold more, most of them above 100 ms, according to Kreibich et al., "Netalyzr", IMC 2010). The upper bound is
-/// the data that the bottleneck transmits in `ROUND_TRIPS_MOST` minimum round-trip times or in `TIME_MOST` seconds,
-/// whichever is more. If no lower bound is known, it is the data of `ROUND_TRIPS_LEAST` round trips.
+/// Bounds of a queue whose capacity is unknown (our choice: queues of backbones hold one round trip or less; queues of
+/// access links hold more, most of them above 100 ms, according to Kreibich et al., "Netalyzr", IMC 2010). The upper
+/// bound is the data that the bottleneck transmits in `ROUND_TRIPS_MOST` minimum round-trip times or in `TIME_MOST`
+/// seconds, whichever is more. If no lower bound is known, it is the data of `ROUND_TRIPS_LEAST` round trips.
 const ROUND_TRIPS_MOST: f64 = 2.0;
 const TIME_MOST: f64 = 0.1;
 const ROUND_TRIPS_LEAST: f64 = 0.25;
 
 /// Maximum size of a short write in segments. A short write is in flight at once: it is an initial window plus the
-/// growth in one round trip of slow start (ours).
+/// growth in one round trip of slow start (our choice).
 const SHORT_WRITE: u64 = 16;
 
-/// Rate in bit/s of a path whose rate is unknown (ours: at this rate, packets do not wait).
+/// Rate in bit/s of a path whose rate is unknown (our choice: at this rate, packets do not wait).
 const FAST: f64 = 1e9;
 
-/// Minimum fraction of reordered packets that is simulated (ours: smaller fractions are single packets).
+/// Minimum fraction of reordered packets that is simulated (our choice: smaller fractions are single packets).
 const REORDERING_MIN: f64 = 5e-4;
 
 /// Numbers of a path.

@@ -1,5 +1,4 @@
-//! Tests of turns, spurious retransmissions, small streams, and causes that a capture at the receiver's end cannot
-//! exclude.
+//! Tests of turns, spurious retransmissions, small streams, and causes that a capture at the receiver cannot exclude.
 
 use dupack_diagnosis::analyse::budget::Stamps;
 use dupack_diagnosis::findings::TurnsTold;
@@ -58,7 +57,7 @@ fn answers_on_their_way_for_most_of_each_turn_are_named_with_their_time() {
         "one request at a time: 50 turns of about 100 ms; for 80 ms of each turn, the answer was on its way and not yet \
          acknowledged"
     );
-    // The end that sends the requests waits for the other end as well.
+    // The endpoint that sends the requests waits for the other endpoint as well.
     assert_eq!(told(true).0, "application");
     let under_way = |idle, pause| {
         let shares = super::shares(&[(Limit::Idle, idle), (Limit::Pause, pause)]);
@@ -123,7 +122,7 @@ fn the_asking_end_waits_for_answers() {
         told(true, 9000),
         "nothing limits the transfer: the application sent nothing for 9.5 of 10 s: it waited for 50 answers"
     );
-    // The requesting end had no request to send. An end that answers waits for requests instead.
+    // The requesting endpoint had no request to send. An end that answers waits for requests instead.
     assert_eq!(
         told(true, 2000),
         "nothing limits the transfer: the application sent nothing for 9.5 of 10 s"
@@ -136,7 +135,8 @@ fn the_asking_end_waits_for_answers() {
             .1
             .ends_with("it waited once for the next request")
     );
-    // If the stream has no turns, no requests are known: the other end may send data that this end only acknowledges.
+    // If the stream has no turns, no requests are known: the other endpoint may send data that this endpoint only
+    // acknowledges.
     let unasked = tell(&plain(&idle, &stalls)).1;
     assert!(
         unasked.ends_with("sent nothing for 9.5 of 10 s"),

@@ -15,7 +15,7 @@ pub struct KindTotal {
     pub count: u64,
     /// Total time of the stalls.
     pub time: Duration,
-    /// Number of stalls for which [`Remedy::after`] is known, and the sum of these times.
+    /// Number of stalls for which [`Remedy::after`](super::Remedy::after) is known, and the sum of these times.
     pub remedied: (u64, Duration),
     /// Sum of the outstanding bytes over all stalls.
     pub flight: u64,
