@@ -1,4 +1,4 @@
-//! Copies a capture and adds a comment that describes each packet.
+//! Copying of a capture, with a comment on each packet.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

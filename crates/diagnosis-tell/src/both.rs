@@ -1,4 +1,4 @@
-//! Describes two captures of a transfer, one at each endpoint.
+//! Description of two captures of a transfer, one at each endpoint.
 
 use std::fmt::Display;
 
@@ -14,7 +14,7 @@ use dupack_tcp::time::Duration;
 use crate::summary::UNTOLD;
 use crate::words;
 
-/// Returns the lines about both endpoints, each with its name. Empty if there is only one capture.
+/// Returns the lines about two captures, each with its name. The result is empty if there is only one capture.
 #[must_use]
 pub fn lines(connection: &ConnectionFindings) -> Vec<(&'static str, String)> {
     let Some(both) = &connection.both else {
@@ -42,7 +42,7 @@ pub fn lines(connection: &ConnectionFindings) -> Vec<(&'static str, String)> {
 /// Function that returns the number of packets of a kind in one direction.
 type Count = fn(&Way) -> u64;
 
-/// Returns two tables for the page: the lines about both endpoints, and the numbers of packets of each endpoint.
+/// Returns two tables for the page: the lines about two captures, and the counts of the packets of each endpoint.
 #[must_use]
 pub fn tables(connection: &ConnectionFindings) -> Vec<Block> {
     let Some(both) = &connection.both else {
@@ -339,7 +339,7 @@ fn fields(rewritten: &Rewritten) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-/// Returns the findings of one capture alone, compared with the findings of both captures.
+/// Returns a comparison of the findings of one capture alone with the findings of both captures.
 fn one_alone(connection: &ConnectionFindings, both: &BothEnds, alone: Alone) -> String {
     let way = both.ways.of(both.near);
     format!(

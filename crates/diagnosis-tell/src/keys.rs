@@ -13,7 +13,8 @@ pub fn key(value: &impl Serialize) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns the other possible causes of the time of a limit, separated by `|`. Empty if the limit is certain.
+/// Returns the other possible causes of the time of a limit, separated by `|`. The text is empty if the limit is
+/// certain.
 #[must_use]
 pub fn doubts(stream: &StreamFindings, limit: Limit) -> String {
     let doubt = stream.limits_in_doubt().filter(|doubt| doubt.has(limit));

@@ -16,7 +16,7 @@ use dupack_diagnosis::analyse::requests::Quantiles;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::read::side::Side;
 
-/// Measure of a connection. A measure of a stream describes the direction that kept an endpoint waiting the longest.
+/// Measure of a connection. A measure of a stream refers to the direction for whose data an endpoint waited longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Bytes of data of both endpoints. Each byte counts once.
@@ -39,7 +39,7 @@ pub enum Measure {
     Rtt,
     /// Minimum round-trip time of the stream.
     RttMin,
-    /// Duration of the stream's stalls, which are periods without events.
+    /// Total duration of the stream's stalls, which are periods without packets.
     Stalled,
     /// Number of retransmitted SYNs of both endpoints.
     Syns,
@@ -335,7 +335,7 @@ enum Comparison {
 }
 
 impl Comparison {
-    /// Operators. An operator comes before the operators that are its prefixes.
+    /// Operators. Longer operators come before operators that are prefixes of them.
     const SIGNS: [(&'static str, Self); 7] = [
         ("<=", Self::AtMost),
         (">=", Self::AtLeast),

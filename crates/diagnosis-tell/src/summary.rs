@@ -246,7 +246,7 @@ pub fn ends(connection: &ConnectionFindings, stream: &StreamFindings) -> (String
     (of(stream.side), of(stream.side.other()))
 }
 
-/// Returns a few words on the reason why a connection has no data.
+/// Returns the reason why a connection has no data, in a few words.
 pub(crate) fn without_data(connection: &ConnectionFindings) -> String {
     let syns = &connection.handshake.syns;
     let was_opened = connection.handshake.established_at.is_some();
@@ -290,9 +290,9 @@ pub fn syns_again(connection: &ConnectionFindings) -> Option<String> {
     })
 }
 
-/// Minimum number of columns of a line, excluding its bar.
+/// Minimum number of columns of a line without its bar.
 const BESIDE_BAR: usize = 52;
-/// Number of columns before the name of the limit, excluding the bar.
+/// Number of columns before the name of the limit, without the bar.
 const BEFORE_NAME: usize = 20;
 /// Maximum and minimum length of a bar in columns. If less space is available, there is no bar.
 const BAR_MAX: usize = 24;
@@ -642,8 +642,8 @@ pub fn lost_to(connection: &ConnectionFindings, stream: &StreamFindings) -> Stri
     })
 }
 
-/// Returns the limits that took some of the time, the longest time first, with whole percentages that sum to 100. Empty
-/// if the limits are unknown.
+/// Returns the limits with nonzero time, the longest time first, with whole percentages that sum to 100. The result is
+/// empty if the limits are unknown.
 #[must_use]
 pub fn in_percent(stream: &StreamFindings) -> Vec<(Limit, Duration, u32)> {
     if stream.limits_untold().is_some() {

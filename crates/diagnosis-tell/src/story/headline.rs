@@ -1,5 +1,5 @@
-//! First sentence about a connection: about its main stream, about an endpoint that does not respond, or about a
-//! connection that was never opened.
+//! First sentence about a connection. It describes the main stream, an endpoint that does not respond, or a connection
+//! that was never opened.
 
 use dupack_diagnosis::findings::ConnectionFindings;
 use dupack_diagnosis::read::handshake::Syn;
@@ -102,7 +102,7 @@ pub fn without_data(connection: &ConnectionFindings) -> String {
             connection.addresses.of(side.other()),
         );
         let acknowledged = match connection.counts.of(side.other()).unseen_bytes() {
-            // A single unseen byte may be a FIN.
+            // A single acknowledged byte that was not captured may be a FIN.
             0 | 1 => String::new(),
             bytes => format!(
                 ", although {} from it were acknowledged",

@@ -175,7 +175,7 @@ fn say_the_rest(case: &Case<'_>, said: &mut String) {
     }
 }
 
-/// Sentence for silent periods that have more than one explanation.
+/// Sentence for periods without packets that have more than one explanation.
 pub(super) fn in_doubt(case: &Case<'_>) -> String {
     let shares = case.shares;
     let group = match case.main() {
@@ -302,8 +302,8 @@ pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
     if tail && total.mean_flight().is_some_and(|flight| flight <= small) {
         said.push_str(" of small responses");
     }
-    // The capture must show for each stall that the stall's own data had arrived. If other data arrived, this only
-    // shows that ACKs were lost.
+    // A remedy is named only if the capture shows, for each stall, that the retransmitted data had arrived. The arrival
+    // of other data only shows that ACKs were lost.
     let is_sure = kind != StallKind::AckDelayOrLoss || case.early >= total.count;
     if let Some(remedy) = remedy(kind, total.remedy_after()).filter(|_| is_sure) {
         said.push_str("; ");
