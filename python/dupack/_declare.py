@@ -91,7 +91,9 @@ def seconds(
     source: str = "",
     doc: str = "",
 ) -> float:
-    """Declare a duration parameter. It is a ``float`` in seconds here, and has a unit in a stack: ``half(wait=20ms)``.
+    """Declare a duration parameter.
+
+    The value is a ``float`` in seconds. In a stack, the value is written with a unit: ``half(wait=20ms)``.
 
     Args:
         default: default value in seconds.
@@ -173,7 +175,7 @@ def declared(algorithm: type[Any], axis: str, base: type[Any], required: Sequenc
 
 
 class _Maker:
-    """Creates instances. This is an object and not a closure, so that it can be pickled."""
+    """Callable that creates instances of an algorithm. Unlike a closure, this object can be pickled."""
 
     def __init__(self, words: dict[str, dict[str, object]]) -> None:
         self._words = words

@@ -30,7 +30,7 @@ __all__ = ["run_with"]
 # Approximate duration of a batch, in seconds. A scheduler needs about a millisecond for each batch, and an
 # interruption loses at most one batch per worker.
 _BATCH_S = 1.0
-# Duration of a batch as long as the speed of the workers is unknown.
+# Duration of a batch while the speed of the workers is unknown, in seconds.
 _FIRST_BATCH_S = 0.25
 _FIRST_SECONDS_PER_PACKET = 0.3e-6
 # Weight of the newest batch in the estimate of the speed.
@@ -42,7 +42,7 @@ _BATCHES_PER_WORKER = 2
 _RUNS_MAX = 10_000
 # Interval between updates of the progress bar, in seconds.
 _TICK_S = 0.1
-# Time for which we wait for batches in progress after Ctrl-C or an error, in seconds.
+# Maximum time to wait for batches in progress after Ctrl-C or an error, in seconds.
 _GRACE_S = 2.0
 # Interval between counts of the workers, in seconds. They are counted again because clusters grow and shrink.
 _COUNT_AGAIN_S = 5.0
@@ -162,7 +162,7 @@ class _Foreman:
             return
         error = CancelledError() if future.cancelled() else future.exception()
         if isinstance(error, KeyboardInterrupt):
-            # Only the worker was interrupted, and this process continues.
+            # Only the worker was interrupted. This process continues.
             self._ledger.give_up(batch.number)
         elif error is not None:
             _raise_explained(error)
@@ -178,8 +178,8 @@ class _Foreman:
 
     def _wind_up(self) -> None:
         """Cancel batches that have not begun, wait briefly for the other batches, and enter the finished ones."""
-        # Executors begin the oldest batches first. The others are cancelled. The oldest ones are not cancelled yet,
-        # because some executors also cancel batches that have begun.
+        # Executors begin the oldest batches first. The oldest batches, one per worker, are not cancelled yet, because
+        # some executors also cancel batches that have begun. All other batches are cancelled.
         waiting = list(self._out)[self._crew.workers() :]
         for future in waiting:
             future.cancel()
@@ -266,7 +266,7 @@ class _Pace:
         self._seconds_per_packet = new if old is None else old + _NEWEST * (new - old)
 
     def packets(self) -> int:
-        """Return the number of packets in a batch."""
+        """Return the number of packets for the next batch."""
         if self._seconds_per_packet is None:
             return round(_FIRST_BATCH_S / _FIRST_SECONDS_PER_PACKET)
         # The minimum prevents an endless batch if the clock did not advance.

@@ -88,7 +88,10 @@ def warn(failures: Sequence[Failure]) -> None:
 
 
 def all_failed(failures: Sequence[Failure]) -> AlgorithmError:
-    """Create the exception for an experiment without results. It describes the first failure and contains all."""
+    """Create the exception for an experiment without results.
+
+    The exception describes the first failure and contains all failures.
+    """
     first = failures[0]
     error = AlgorithmError(
         f"every run failed: {first}",

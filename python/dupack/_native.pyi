@@ -222,7 +222,7 @@ class Context:
 class Window:
     """The congestion window and the slow start threshold, in bytes.
 
-    Both are real numbers. The sender may send the integer part of the window.
+    Both are real numbers. The sender uses the congestion window rounded down to whole bytes.
 
     >>> window = Window(10_000, 8_000)
     >>> window.in_slow_start
@@ -367,11 +367,15 @@ class Scoreboard:
     def iter_from(self, id: int) -> Iterator[tuple[int, Segment]]:
         """Iterate over outstanding segments and their ids in sequence order, starting at ``id``."""
     def id_at(self, offset: int) -> int:
-        """Return the id of the first outstanding segment that starts at or after ``offset``, otherwise :attr:`end`."""
+        """Return the id of the first outstanding segment that starts at or after ``offset``.
+
+        If there is no such segment, return :attr:`end`.
+        """
     def hole(self, offset: int) -> int:
         """Return the number of consecutive missing segments from ``offset`` to the next sacked segment.
 
-        The number is 1 if no segment is sacked. The call takes time in proportion to the length of the hole.
+        The number is 1 if no segment after ``offset`` is sacked. The duration of the call is proportional to the
+        length of the hole.
         """
 
 class View:
@@ -393,7 +397,10 @@ class View:
         """The round-trip times and the retransmission timeout."""
     @property
     def rto_at(self) -> float | None:
-        """The expiry of the retransmission timer, in seconds since the start of the run, or ``None`` if it is off."""
+        """The expiry of the retransmission timer, in seconds since the start of the run.
+
+        ``None`` if the timer is off.
+        """
     @property
     def rto_at_ns(self) -> int | None: ...
     @property
@@ -434,13 +441,13 @@ class AckFacts:
         """The number of consecutive duplicate ACKs, including this one; 0 after an advance."""
     @property
     def dsack(self) -> tuple[int, int] | None:
-        """The byte range that a DSACK reported as received twice."""
+        """The range of stream offsets that a DSACK reported as received twice; ``None`` without a DSACK."""
     @property
     def prior_flight(self) -> int:
-        """FlightSize before the ACK."""
+        """FlightSize before the ACK, in bytes."""
     @property
     def prior_flight_unlimited(self) -> int:
-        """FlightSize before the ACK, without segments sent by limited transmit."""
+        """FlightSize before the ACK, without segments sent by limited transmit, in bytes."""
     @property
     def prior_in_flight(self) -> int | None:
         """The bytes in flight before the ACK, as counted by the recovery; only under ``Governance.MODEL``."""
@@ -469,14 +476,14 @@ class AckFacts:
         """The usage of the window during the last flight."""
 
 class Credit:
-    """Amount by which the window may grow on an ACK. The object is valid only during the call."""
+    """Limit of the window's growth on an ACK. The object is valid only during the call."""
 
     @property
     def acks(self) -> int:
-        """The number of ACKs to count: 0 or 1."""
+        """The number of ACKs for which the window grows: 0 or 1."""
     @property
     def bytes(self) -> int:
-        """The number of bytes to count."""
+        """The number of bytes for which the window grows (RFC 3465)."""
     @property
     def in_flight(self) -> int | None:
         """The bytes in flight, as counted by the recovery; only under ``Governance.MODEL``."""
@@ -530,7 +537,7 @@ class LossFacts:
         """The rule that marked this segment as lost."""
     @property
     def flight_size(self) -> int:
-        """FlightSize when the loss was detected, without segments sent by limited transmit."""
+        """FlightSize when the loss was detected, without segments sent by limited transmit, in bytes."""
     @property
     def flight_within_window(self) -> float:
         """FlightSize, limited to the window, in bytes. RFC 5681 §3.1 halves this value."""
@@ -557,10 +564,16 @@ class LossFacts:
     def rtt_latest_ns(self) -> int | None: ...
     @property
     def hole(self) -> int:
-        """The number of consecutive missing segments from the lost segment to the next sacked segment."""
+        """The number of consecutive missing segments from the lost segment to the next sacked segment.
+
+        The number is 1 if no later segment is sacked.
+        """
     @property
     def reduced_at(self) -> float | None:
-        """The time of the last reduction for congestion, in seconds since the start of the run."""
+        """The time of the last reduction for congestion, in seconds since the start of the run.
+
+        ``None`` if there was no such reduction.
+        """
     @property
     def reduced_at_ns(self) -> int | None: ...
     @property

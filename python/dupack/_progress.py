@@ -9,7 +9,7 @@ from typing import Any
 
 Tick = Callable[[int, int, "list[str]"], None]
 
-# Work that takes less time shows no bar. In seconds.
+# Minimum duration of work that shows a bar, in seconds.
 _DELAY_S = 0.5
 
 

@@ -2,8 +2,8 @@
 
 The hash covers:
 
-1. For a class in a file: the text of that file and of the files of its base classes. If a function creates the
-   class, also its constants and closures.
+1. For a class in a file: the text of that file and of the files of its base classes. If the class is defined
+   inside a function, also the constants and the closures of its methods.
 2. For a class without a file (typed into a notebook, or sent to a worker as code): the code of its methods, and the
    constants, the closures, and the functions and classes without a file that this code names.
 3. If a method of such a class names an object that has no source text and is not a constant, such as an array or a
@@ -11,7 +11,8 @@ The hash covers:
    interruption.
 
 The hash includes the version of Python. It does not include the modules that a file imports: begin a new folder
-when they have changed. A class keeps the hash from its registration, even if its code is sent to another process.
+when these modules have changed. A class keeps the hash from its registration, even if its code is sent to another
+process.
 """
 
 from __future__ import annotations

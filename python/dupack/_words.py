@@ -66,7 +66,7 @@ class LimitedBy(str, Enum):
 
 
 class LossCause(str, Enum):
-    """Cause of a loss, as the sender sees it."""
+    """Cause of a loss, according to the sender."""
 
     CONGESTION = "congestion"
     """A full queue. The window is reduced."""
@@ -166,7 +166,7 @@ class MarkAnswer(str, Enum):
     AS_LOSS = "as_loss"
     """The same response as to a loss, once per window of data (RFC 3168 §6.1.2)."""
     BY_SHARE = "by_share"
-    """A response in proportion to the number of marks, if the receiver counts them (RFC 9768)."""
+    """A response in proportion to the fraction of marked packets, if the receiver counts them (RFC 9768)."""
 
 
 class Pacing(str, Enum):

@@ -22,7 +22,7 @@ from .errors import AlgorithmError, DupackError, WorkerError
 
 __all__ = ["Setup", "work"]
 
-# Maximum number of experiments that a worker caches. An executor rarely serves more at a time.
+# Maximum number of experiments that a worker caches. An executor rarely serves more experiments at a time.
 _REMEMBERED = 4
 
 # Contents of a setup: text of the experiment, name of the experiment, folder of its relative paths, `True` if harm is
@@ -32,7 +32,7 @@ _Contents = tuple[str, str, str, bool, list[tuple[str, bytes]]]
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything that is needed to create a plan in any process."""
+    """Data from which any process can create the plan."""
 
     text: str
     name: str
@@ -61,7 +61,7 @@ class Setup:
         sent: list[tuple[str, bytes]] = []
         for algorithm in self.catalog.registered:
             if not any(name in self.text for name in (algorithm.name, *algorithm.aliases)):
-                continue  # No stack uses it, so workers need not be able to import it.
+                continue  # No stack uses the algorithm, so workers need not be able to import it.
             try:
                 sent.append((_called(algorithm), _pickled(algorithm)))
             except Exception as error:  # The contents of the class may raise any exception.

@@ -224,7 +224,7 @@ class Recovery(Algorithm):
         return RtoTimer.KEEP
 
     def on_ack(self, ack: AckFacts, view: View) -> Outcome:
-        """Handle an ACK. It has already been applied to the scoreboard."""
+        """Handle an ACK. The scoreboard already includes this ACK."""
         raise NotImplementedError
 
     def on_rto(self, view: View) -> None:
@@ -235,7 +235,7 @@ class Recovery(Algorithm):
         raise NotImplementedError
 
     def timeout_rule(self) -> TimeoutRule:
-        """Return the interpretation of an expiry of the retransmission timer. This is called at each expiry."""
+        """Return the interpretation of an expiry of the retransmission timer. This method is called at each expiry."""
         return TimeoutRule.CONGESTION
 
     def on_cut(self, view: View) -> None:
@@ -306,7 +306,7 @@ class CongestionControl(Algorithm):
         return None
 
     def governance(self) -> Governance:
-        """Return how the control governs transmissions. This method is called once, at the start."""
+        """Return the method by which the control governs transmissions. It is called once, at the start."""
         return Governance.WINDOW
 
     def marks(self) -> MarkAnswer:
@@ -365,7 +365,10 @@ class CongestionControl(Algorithm):
         """Handle a change of the size of a full segment from ``before`` to ``now`` bytes."""
 
     def pacing_rate(self) -> float | None:
-        """Return the pacing rate in bytes per second. This is called at each segment under :attr:`Pacing.RATE`."""
+        """Return the pacing rate in bytes per second.
+
+        Under :attr:`Pacing.RATE`, this method is called at each segment.
+        """
         return None
 
     def bandwidth_estimate(self) -> float | None:

@@ -73,8 +73,9 @@ def diagnose(
         progress: as in :meth:`dupack.Experiment.run`.
 
     Raises:
-        CaptureError: if the capture cannot be read, or has no TCP packets or no such connection; if no connection is
-            also in ``both``; if ``filter``, ``since`` or ``until`` cannot be parsed, or select no packet.
+        CaptureError: if the capture cannot be read, has no TCP packets, or has no connection that matches ``flow``; if
+            no connection is in both captures; if ``filter``, ``since`` or ``until`` cannot be parsed, or select no
+            packet.
         StackError: if a stack does not exist.
     """
     native = (_the_catalog if catalog is None else catalog)._native
@@ -91,7 +92,7 @@ def diagnose(
 
 
 def _from_sheet(cell: str) -> str:
-    """Remove the apostrophe that prevents spreadsheets from evaluating a cell of a CSV file."""
+    """Remove the apostrophe that prevents a spreadsheet from evaluating the cell of a CSV file."""
     is_kept = cell.startswith("'") and cell.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r"))
     return cell[1:] if is_kept else cell
 

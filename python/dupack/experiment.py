@@ -28,7 +28,7 @@ Value = object
 
 
 class Experiment:
-    """An experiment. It is checked when it is created.
+    """An experiment, which is checked when it is created.
 
     The fields are those of an experiment file (``docs/experiments.md``, :func:`schema`). Quantities
     are text with a unit.
@@ -181,7 +181,9 @@ class Experiment:
         executor: Executor | None = None,
         progress: bool | Callable[[int, int], object] | None = None,
     ) -> Results:
-        """Perform all runs, without the interpreter's lock, and show a progress bar.
+        """Perform all runs, and return the results.
+
+        The runs do not hold the interpreter's lock, unless the experiment uses an algorithm in Python.
 
         Args:
             jobs: number of runs at a time; by default one per processor. With an ``executor``, the number of
@@ -329,7 +331,7 @@ def compare(
         rate: rate of the bottleneck, such as ``"10Mbit/s"``.
         delay: one-way propagation delay from end to end.
         buffer: buffer of the bottleneck, in packets, bytes or bandwidth-delay products (``"0.5bdp"``); by default
-            one product, and at least 10 packets.
+            one bandwidth-delay product, but at least 10 packets.
         loss: loss probability of data packets. If there are several, each is a point of the sweep.
         ack_loss: loss probability of ACKs.
         trace: recorded delivery opportunities in Mahimahi's format, instead of a rate.

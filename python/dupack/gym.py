@@ -1,4 +1,6 @@
-"""Environments for reinforcement learning, for Gymnasium (also vectors of thousands) and for PettingZoo.
+"""Environments for reinforcement learning, for Gymnasium and PettingZoo.
+
+With Gymnasium, vectors may have thousands of environments.
 
 An agent is the congestion control of a flow on the path of an experiment. ``docs/environments.md`` describes the
 observations, actions, rewards and presets, and their sources.

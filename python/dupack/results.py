@@ -76,7 +76,7 @@ class Results:
 
     @property
     def verdicts(self) -> Table:
-        """Table with a row per point and stack: its costs, and a flag that another stack is better."""
+        """Table with a row per point and stack: its costs, and a flag that is set if another stack is better."""
         return Table(self._native.table("verdicts"))
 
     @property
@@ -149,8 +149,8 @@ def finished(native: _native.Results, by: BaseException | None) -> Results:
     """Return the results if ``by`` is ``None``.
 
     Raises:
-        BaseException: the exception ``by`` that ended the runs early. If it is an exception of dupack, it has the
-            results of the finished runs.
+        BaseException: the exception ``by`` that ended the runs early. An :class:`Interrupted`, :class:`FolderError` or
+            :class:`WorkerError` has the results of the finished runs.
     """
     results = Results(native)
     if by is None:

@@ -35,7 +35,7 @@ class Streamed:
     def runs(self) -> list[Path]:
         """The files with a row per run.
 
-        They have the columns of :attr:`dupack.Results.runs`, including columns without any value.
+        The files have the columns of :attr:`dupack.Results.runs`, including columns without any value.
         """
         return self._parts("runs")
 

@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def command(request: pytest.FixtureRequest) -> list[str]:
-    """The command line of the same sources: the program in ``DUPACK_COMMAND``, or one that cargo builds."""
+    """Path of the command line program, built from the same sources: ``DUPACK_COMMAND``, or a build by cargo."""
     if named := os.environ.get("DUPACK_COMMAND"):
         return [named]
     cargo = shutil.which("cargo")

@@ -96,7 +96,8 @@ def test_a_differentiation_and_a_response_decide() -> None:
     stacks = ["sack/reno", "sack/reno/coin(wireless=0)/stay", "sack/reno/coin(wireless=1)/stay", "sack/reno/coin/stay"]
     results = run(stacks, own.Coin, own.Stay, duration="20s")
     never, always = results.stacks[1], results.stacks[2]
-    # A differentiation that never blames the link is equal to plain TCP. One that always blames it keeps the window.
+    # A differentiation that never blames the link is equal to plain TCP. A differentiation that always blames the
+    # link keeps the window.
     assert hashes(results, never) == hashes(results, "sack/reno")
     assert min(goodput(results, always)) > max(goodput(results, never))
     assert min(goodput(results, results.stacks[3])) > max(goodput(results, never))

@@ -66,7 +66,7 @@ FIELDS = [
     Wrong({"path": {"rate": "1Mbit/s", "buffer": "50"}}, "path.buffer", "50", "pkt"),
     Wrong({"duration": "0s"}, "duration", "", "60s|longer|above"),
     Wrong({"duration": "2s", "warm_up": "3s"}, "warm_up", "", "warm_up|shorter|duration"),
-    # Python values that a file cannot have.
+    # Python values that a file cannot contain.
     Wrong({"path": {"rate": {"1Mbit/s"}}}, "path.rate", "set", "text with its unit"),
     Wrong({"stacks": {"sack/reno"}}, "stacks", "set", "text with its unit|a list"),
     Wrong({"title": b"bytes"}, "title", "bytes", "text"),
@@ -316,7 +316,7 @@ def test_a_changed_experiment_cannot_resume(longer: dupack.Experiment, tmp_path:
     with pytest.raises(FolderError, match="path.rate") as caught:
         other.run(out=out, resume=True, progress=False)
     assert '"6Mbit/s", and was "5Mbit/s"' in str(caught.value)
-    # A new run also rejects the folder, and describes its contents.
+    # A new run also rejects the folder. The message describes the contents of the folder.
     with pytest.raises(FolderError, match="resume=True"):
         longer.run(out=out, progress=False)
     assert (out / "runs.jsonl").read_bytes() == kept

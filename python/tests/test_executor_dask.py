@@ -21,7 +21,7 @@ Same = Callable[[Path, Path], None]
 
 
 class Cluster:
-    """A scheduler and workers as processes. As on several machines, dead workers are not restarted."""
+    """A scheduler and workers as processes. Dead workers are not restarted, as on several machines."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -125,7 +125,7 @@ def test_a_constant_pace_fills_the_link() -> None:
     done = False
     while not done:
         observation, reward, _, done, info = env.step(np.array([0.5], np.float32))
-    # 0.5 is 1 Mbit/s times 20 to the power of 0.75: 9.46 Mbit/s.
+    # The action 0.5 is a rate of 1 Mbit/s times 20 to the power of 0.75: 9.46 Mbit/s.
     assert info["agents"][0]["goodput"] == pytest.approx(9.4, abs=0.1)
     assert reward == pytest.approx(observation[0])
 

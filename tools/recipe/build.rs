@@ -1,4 +1,4 @@
-//! Extracts the algorithm from CONTRIBUTING.md and makes a module of it.
+//! Extracts the algorithm from CONTRIBUTING.md and makes it a module.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

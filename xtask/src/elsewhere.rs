@@ -26,8 +26,8 @@ const MODULE: &str = "dupack_wasm_check.wasm";
 /// Expected output of the program.
 const GOLDEN: &str = "crates/engine/tests/it/trace_hashes/golden.csv";
 
-/// Builds the endpoint for a machine without an operating system, and checks the crates for the web. Each check is
-/// skipped if its target is not installed. Before a release, also runs experiments in WebAssembly.
+/// Builds the endpoint for a machine without an operating system, and checks that the crates for the web compile. Each
+/// check is skipped if its target is not installed. Before a release, also runs experiments in WebAssembly.
 ///
 /// # Errors
 /// If a crate does not compile, or if a trace hash in WebAssembly differs from the native one.

@@ -14,7 +14,7 @@ use crate::needs;
 /// Words with which a doc comment must not begin.
 const OPENERS: [&str; 7] = ["What", "Who", "Whether", "Which", "Where", "That", "How"];
 
-/// Maximum number of places that are listed.
+/// Maximum number of places in the error message.
 const LISTED: usize = 40;
 
 /// Checks the first lines of all doc comments. Also checks the spelling of all files if `typos` is installed.
@@ -43,7 +43,7 @@ pub fn check() -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the places of doc comments that begin with one of the [`OPENERS`], and the first lines of these comments.
+/// Returns the places and the first lines of the doc comments that begin with one of the [`OPENERS`].
 fn openers() -> Result<Vec<String>, String> {
     let files = Command::new("git")
         .args(["ls-files", "*.rs"])
@@ -53,7 +53,7 @@ fn openers() -> Result<Vec<String>, String> {
     let files = String::from_utf8_lossy(&files.stdout).into_owned();
     let mut places = Vec::new();
     for file in files.lines() {
-        // The file may be removed although the removal is not committed yet.
+        // Skip a file that was removed, if the removal is not committed yet.
         let Ok(text) = fs::read_to_string(root().join(file)) else {
             continue;
         };

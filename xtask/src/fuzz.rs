@@ -79,7 +79,7 @@ pub fn all() -> Result<Option<String>, String> {
     }
 }
 
-/// Checks the requirements.
+/// Returns an error if a requirement is not installed.
 fn available() -> Result<(), String> {
     let asked = [
         (nightly(&["--version"]), NIGHTLY),

@@ -1,8 +1,8 @@
 //! Counts of instructions per packet, measured by callgrind and compared with committed numbers.
 //!
-//! Times depend on the machine and its load, but counts of instructions hardly do. Each work runs with a smaller and
-//! with a larger amount, and the difference of the two counts is used: the start of the process and other common costs
-//! cancel out.
+//! Times depend on the machine and its load, but counts of instructions hardly depend on either. Each work runs with a
+//! smaller and with a larger amount, and the difference between the two counts is used. The start of the process and
+//! other common costs cancel out in this difference.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -104,7 +104,7 @@ pub fn run(args: &CountArgs) -> Result<(), String> {
 /// Compares the counts with the committed numbers, or returns the reason why nothing is counted here.
 ///
 /// # Errors
-/// As [`run`].
+/// Same as for [`run`].
 pub fn gate_where_possible() -> Result<Option<String>, String> {
     if !COMPARABLE {
         let why = "instructions per packet are counted only on x86-64 Linux";
@@ -122,8 +122,8 @@ pub struct Slowness {
     seconds: f64,
 }
 
-/// The work by which the speed of machines is compared. `SPEED_S` is its time, in seconds, on a machine as fast as
-/// budgets assume.
+/// The work by which the speed of machines is compared. `SPEED_S` is its time, in seconds, on the machine to which the
+/// budgets refer.
 const SPEED: [&str; 2] = ["rack/reno", "1000000"];
 const SPEED_S: f64 = 0.15;
 /// Number of runs. The fastest run is used, because other load can only make a run slower.
@@ -135,7 +135,7 @@ impl Slowness {
         (self.seconds / SPEED_S).max(1.0)
     }
 
-    /// Returns a clause about the measurement.
+    /// Returns a clause about the measurement, for messages.
     pub fn message(&self) -> String {
         let work = SPEED.join(" ");
         format!(

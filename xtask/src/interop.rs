@@ -4,10 +4,10 @@
 use clap::Args;
 use dupack_build::{command, succeed};
 
-/// Variable that `crates/wire/tests/interop/lossy.rs` reads.
+/// Environment variable for the number of bytes, which `crates/wire/tests/interop/lossy.rs` reads.
 const BYTES_VARIABLE: &str = "DUPACK_LOSSY_BYTES";
 
-/// Variable that makes the test fail if namespaces are impossible, instead of skipping it
+/// Environment variable that makes the test fail, instead of being skipped, if namespaces cannot be created
 /// (`tools/testing/src/skipping.rs`).
 const REQUIRE_VARIABLE: &str = "DUPACK_REQUIRE_NAMESPACES";
 
@@ -50,8 +50,8 @@ pub fn run(args: &InteropArgs) -> Result<(), String> {
     succeed(&mut command)
 }
 
-/// Returns `true` if the test program has this case. The check is necessary because a name without a matching test
-/// passes.
+/// Returns `true` if the test program has this case. The check is necessary because a run with a name that matches no
+/// test succeeds.
 fn is_a_case(words: &[&str], case: &str) -> Result<bool, String> {
     let listed = command(words)
         .arg("--list")

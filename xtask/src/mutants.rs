@@ -61,7 +61,7 @@ fn read(path: &Path) -> Result<String, String> {
 /// Verdict of the tests on a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// A test failed, or the tests did not end.
+    /// A test failed, or the tests did not end in time.
     Caught,
     Survived,
 }

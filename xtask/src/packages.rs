@@ -1,7 +1,7 @@
 //! Checks each crate as a package: packs it, unpacks it, and compiles it outside the workspace.
 //!
-//! `cargo package` can build the packages, but it never replaces a dependency that it has unpacked once in the same
-//! version, and it builds every dependency again. This check puts all packages into one workspace and uses the
+//! `cargo package` can build the packages, but `cargo package` never replaces a dependency that it has unpacked before
+//! in the same version, and builds every dependency again. This check puts all packages into one workspace and uses the
 //! dependencies that are already compiled.
 
 use std::fs;
@@ -20,7 +20,7 @@ const PACKED: &str = "crate";
 /// If a crate cannot be packed, or does not compile without files from outside its package.
 pub fn check() -> Result<(), String> {
     let folder = target().join("package");
-    // These are files of other versions, or of crates that no longer exist.
+    // Remove old packages: they may have other versions, or their crates may no longer exist.
     for old in packed(&folder) {
         remove(fs::remove_file(&old), &old)?;
     }
@@ -56,7 +56,7 @@ pub fn check() -> Result<(), String> {
     let manifest = unpacked.join("Cargo.toml");
     let text = format!("{}\n{}", workspace(&names), profile()?);
     make(fs::write(&manifest, text), &manifest)?;
-    // The lock file selects the same versions of other crates as in the repository, as far as it contains them.
+    // With the lock file, other crates have the same versions as in the repository, if the lock file contains them.
     let lock = unpacked.join("Cargo.lock");
     make(
         fs::copy(root().join("Cargo.lock"), &lock).map(|_| ()),

@@ -52,7 +52,7 @@ impl Profile {
         }
     }
 
-    /// Returns a table of instructions per packet by file, in decreasing order.
+    /// Returns a table of the instructions per packet for each file, in decreasing order.
     pub fn table(&self, packets: u64) -> String {
         let total: u64 = self.files.values().sum();
         let mut files: Vec<_> = self.files.iter().collect();
@@ -77,8 +77,8 @@ impl Profile {
     }
 }
 
-/// Expands a compressed name. The first occurrence of a name follows its number in parentheses; later ones are only the
-/// number.
+/// Expands a compressed name. At its first occurrence, the name follows its number in parentheses. Later occurrences
+/// consist only of the number.
 fn expand<'a>(name: &'a str, names: &mut BTreeMap<&'a str, String>) -> String {
     let Some((number, written)) = name.split_once(')') else {
         return name.to_owned();

@@ -52,7 +52,7 @@ impl Python {
     }
 }
 
-/// Returns the reason why the package cannot be tested here, or `None`.
+/// Returns the reason why the package cannot be tested on this machine, or `None`.
 pub fn missing() -> Option<String> {
     Python::find().err()
 }
@@ -68,7 +68,7 @@ pub fn test(tier: Tier) -> Result<(), String> {
     let needed = needed(tier)?;
     let mut pip = Command::new(own.join("bin/python"));
     pip.args(["-m", "pip", "--disable-pip-version-check", "install"]);
-    // Compiling the modules would not pay off, because none is imported often enough.
+    // Do not compile the modules, because no module is imported often enough to save time.
     pip.args(["--quiet", "--no-compile"]).args(needed);
     succeed(&mut pip)?;
     unpack(&own)?;

@@ -147,7 +147,7 @@ impl<'b> Evaluator<'b> {
         Ok(value)
     }
 
-    /// Counts steps.
+    /// Adds `steps` to the number of steps so far. Returns a fault if the number exceeds the maximum.
     pub(crate) fn pay(&mut self, steps: usize, span: &Range<usize>) -> Result<(), Fault> {
         self.steps += steps;
         if self.steps <= STEPS_MAX {

@@ -1,7 +1,7 @@
 //! Comparison of quantities by their 95 % confidence intervals, with a three-valued result.
 //!
-//! [`beside`] implements the signs `<` and `>`, and the others implement functions of the language. They differ in how
-//! they treat an interval that contains the bound.
+//! [`beside`] implements the signs `<` and `>`. The others implement functions of the language, and differ in how they
+//! treat an interval that contains the bound.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,8 @@ pub(crate) fn interval(summary: &Summary) -> (f64, f64) {
         .unwrap_or((summary.mean, summary.mean))
 }
 
-/// Returns whether a mean is on the wanted side of a bound. This is decided only if the whole interval is on one side.
+/// Returns whether a mean is on the wanted side of a bound. The verdict is decided only if the whole interval is on one
+/// side.
 pub(crate) fn beside(summary: &Summary, bound: f64, wanted: Ordering, or_equal: bool) -> Verdict {
     let (low, high) = interval(summary);
     let is = |value: f64| match value.partial_cmp(&bound) {
@@ -42,8 +43,8 @@ pub(crate) fn within(summary: &Summary, low: f64, high: f64) -> Verdict {
     }
 }
 
-/// Returns whether the mean of `one` differs from that of `other` by at most `share` of the latter. Returns `None` if
-/// the interval of `other` contains 0, because a share of 0 is undefined.
+/// Returns whether the mean of `one` differs from that of `other` by at most `share` of the mean of `other`. Returns
+/// `None` if the interval of `other` contains 0, because a share of 0 is undefined.
 pub(crate) fn near(one: &Summary, other: &Summary, share: f64) -> Option<Verdict> {
     let ((low, high), (least, most)) = (interval(one), interval(other));
     if least <= 0.0 && 0.0 <= most {

@@ -24,7 +24,7 @@ pub struct Said<'s> {
     pub place: &'s str,
     /// The text.
     pub text: &'s str,
-    /// Experiment to which the text refers where it names none.
+    /// Default experiment, for expressions in the text that name no experiment.
     pub experiment: Option<&'s str>,
 }
 
@@ -142,7 +142,7 @@ impl Rules {
     }
 
     /// Judges a claim. Returns `None` if runs that it needs are missing or do not show its quantities. If the rule does
-    /// not fit the runs, for example because a quick look has omitted too much of a sweep, the claim cannot be told.
+    /// not fit the runs, for example because a quick look has omitted too much of a sweep, the claim is undecided.
     #[must_use]
     pub fn judge(&self, claim: &Claim, world: &World<'_>) -> Option<Finding> {
         self.judged(claim, world).unwrap_or_else(|fault| {

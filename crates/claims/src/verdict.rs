@@ -84,8 +84,8 @@ impl Finding {
         }
     }
 
-    /// Returns the final finding. `found` is the finding that the available runs support. The claim cannot be told
-    /// while runs are missing.
+    /// Returns the final finding. `found` is the finding that the available runs support. While runs are missing, the
+    /// claim is undecided.
     #[must_use]
     pub fn settled(found: Option<Self>, missing: usize) -> Self {
         let open = |found: &str| Self::new(Verdict::CannotBeTold, found);

@@ -40,7 +40,7 @@ pub type Cell = (usize, usize);
 enum Ground {
     /// Completed runs.
     Runs,
-    /// Planned runs, each with the value 1. This is enough to check that a rule asks only for data that exists.
+    /// Planned runs, each with the value 1. Such a world is enough to check that a rule asks only for data that exists.
     Plan,
 }
 

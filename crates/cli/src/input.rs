@@ -6,15 +6,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes per read. `WAITING` is the maximum number of pieces in the queue.
+/// Maximum number of bytes per read. `WAITING` is the maximum number of reads whose data waits in the queue.
 const PIECE: usize = 1 << 16;
 const WAITING: usize = 8;
 
 /// Interval of checks for Ctrl-C while no data arrives.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Number of checks without data after Ctrl-C that end the input. Until then, the writer has ended the input, or the
-/// writer does not receive the signal (our choice: tcpdump takes some milliseconds).
+/// Number of consecutive checks without data after Ctrl-C at which the input ends. A writer that receives the signal
+/// has ended the input by then (our choice: tcpdump takes some milliseconds).
 const LOOKS_AFTER: u32 = 10;
 
 /// Standard input. A separate thread reads it, so that an input without data does not block the program.
@@ -23,7 +23,7 @@ pub struct Input {
     piece: Vec<u8>,
     taken: usize,
     ends: &'static AtomicBool,
-    /// Number of checks without data since Ctrl-C.
+    /// Number of consecutive checks without data since Ctrl-C.
     silent: u32,
 }
 

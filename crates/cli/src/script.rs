@@ -142,8 +142,8 @@ impl Traces {
         })
     }
 
-    /// Writes the figure and the capture of a script. They are named after the script and its folder, and numbered if
-    /// these names are taken because other folders have the same name.
+    /// Writes the figure and the capture of a script. The files are named after the script and its folder, and numbered
+    /// if these names are taken because other folders have the same name.
     fn write(&mut self, path: &Path, trace: &Trace) -> Result<()> {
         let inside = path.parent().and_then(Path::file_name).unwrap_or_default();
         let stem = path.file_stem().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Measures the speed of converting results and traces into columns, in one thread: `cargo bench -p dupack-columns`.
+//! Benchmarks of the conversion of results and traces into columns, in one thread: `cargo bench -p dupack-columns`.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -30,7 +30,8 @@ fn trace_of_a_million_packets(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// Does the same as `trace_of_a_million_packets`, and also measures the run itself.
+/// Converts the packets and the sender's state of a run of a million packets into columns. The time of the run is
+/// included.
 #[divan::bench(sample_count = 3, sample_size = 1)]
 fn run_of_a_million_packets(bencher: Bencher<'_, '_>) {
     let scenario = scenario();

@@ -1,15 +1,15 @@
 //! Results and traces as Arrow columns: tidy, numeric, with a unit and a description for every column.
 //!
-//! A [`Table`] is built from complete results. The tables with a row per run also have builders, [`Runs`] and
-//! [`Flows`]. A builder takes runs one by one and returns a batch at any time, so that the runs need not all be in
-//! memory. [`trace`] has builders for packets and windows.
+//! A [`Table`] is built from complete results. The tables about single runs also have builders, [`Runs`] and [`Flows`].
+//! A builder takes runs one by one and returns a batch at any time, so the runs need not all be in memory. [`trace`]
+//! has builders for packets and windows.
 //!
 //! | table | one row per |
 //! | --- | --- |
 //! | `runs` | run: its place in the sweep, stack, seed, each measure, the trace hash |
 //! | `flows` | TCP flow of every run: its goodput |
 //! | `summary` | point, stack and measure: mean, spread, ratio to the first stack |
-//! | `verdicts` | point and stack: its mark there, and the stacks that beat it |
+//! | `verdicts` | point and stack: the stack's mark at the point, and the stacks that are better |
 //! | `comparisons` | point, pair of stacks and measure: their difference and its significance |
 //! | `points` | point: its place in the sweep |
 //! | `parameters` | effective parameter |

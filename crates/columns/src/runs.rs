@@ -20,7 +20,7 @@ pub fn measured(results: &Results) -> Vec<Measure> {
         .collect()
 }
 
-/// The columns, after the place in the sweep, that identify the run in every table about runs.
+/// Columns that identify the run in every table about runs. They follow the columns for the place in the sweep.
 #[derive(Clone, Debug, Default)]
 struct Places {
     points: Vec<u32>,

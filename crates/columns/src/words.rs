@@ -22,8 +22,8 @@ impl Known {
     }
 }
 
-/// A column whose words become known as rows are added. There are at most a few dozen words, and the first ones are the
-/// most frequent, so a linear search is faster than a hash table.
+/// A column whose words are collected while rows are added. There are at most a few dozen words, and the first ones are
+/// the most frequent, so a linear search is faster than a hash table.
 #[derive(Clone, Debug)]
 pub(crate) struct Met<K> {
     words: Vec<K>,

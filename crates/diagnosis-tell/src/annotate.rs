@@ -1,4 +1,4 @@
-//! Copies a capture and adds a comment that describes each packet.
+//! Copying of a capture, with a comment on each packet.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -185,7 +185,7 @@ mod tests {
         let mut other = found.connections[0].clone();
         other.addresses.opener.set_port(40_001);
         assert_eq!(copied(&[&other]).0, 0);
-        // Either end may have opened the connection.
+        // Either endpoint may have opened the connection.
         let addresses = &mut later.addresses;
         std::mem::swap(&mut addresses.opener, &mut addresses.answerer);
         assert_eq!(copied(&[&later]).0, 12);

@@ -1,4 +1,4 @@
-//! What-if questions for people: the question, and its answer in words.
+//! Questions about other senders for people: the question, and its answer in words.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -29,14 +29,15 @@ use dupack_diagnosis::untold::Untold;
 const USUAL: (&str, Dialect) = ("rack/cubic", Dialect::Linux);
 
 /// Maximum distance of a candidate's score from the best score, as a natural logarithm. Candidates within this distance
-/// may also be right (ours: about the lead that a name needs to be reported).
+/// may also be right (our choice: about the lead that a candidate needs to be named).
 const BEHIND: f64 = 3.0;
 
-/// Distance of the score of each dialect from the score of the previous one, if the capture does not distinguish the
-/// dialects (ours: three quarters of the hosts that send much follow Linux's rules).
+/// Difference between the scores of each dialect and the previous one, as a natural logarithm, if the capture does not
+/// distinguish the dialects (our choice: three quarters of the hosts that send large amounts of data follow Linux's
+/// rules).
 const PER_DIALECT: f64 = 1.1;
 
-/// Maximum number of senders that are simulated (ours: each simulation takes some seconds).
+/// Maximum number of senders that are simulated (our choice: each simulation takes some seconds).
 const TRIED: usize = 12;
 
 /// Largest initial window, in segments, that RFC 3390 or RFC 2581 permits. Only ns-2's dialect still uses such a
@@ -57,8 +58,8 @@ pub enum Asked {
     Interrupted,
 }
 
-/// Returns the senders that may have been captured, in the form that experiments use, the likeliest first. Empty if no
-/// sender that can be simulated fits.
+/// Returns the senders that may have been captured, the likeliest first, as stacks of experiments. The result is empty
+/// if no sender that can be simulated fits.
 #[must_use]
 pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
     let report = &stream.sender;
@@ -69,7 +70,7 @@ pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
         .collect();
     let mut recoveries = fitting(&report.recovery, |name, other| name == other);
     if stream.path.losses == 0 {
-        // Without losses, all loss recoveries behave alike.
+        // Without losses, all loss recoveries behave in the same way.
         recoveries.truncate(1);
     }
     let mut stacks: Vec<(f64, String, Dialect)> = Vec::new();
@@ -95,7 +96,7 @@ pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
 }
 
 /// `true` if the report names a single sender and not a family. If `losses` is 0, only the congestion control needs a
-/// name, because all loss recoveries behave alike.
+/// name, because without losses, all loss recoveries behave in the same way.
 fn is_named(report: &SenderReport, losses: u64) -> bool {
     let is_one = |control: Control| !control.is_family();
     report.control.name.is_some_and(is_one) && (losses == 0 || report.recovery.name.is_some())
@@ -121,8 +122,8 @@ fn dialects(traits: &Traits) -> Vec<Dialect> {
     match traits.least_timeout.map(|least| least.rule) {
         Some(TimeoutRule::Linux) => vec![Dialect::Linux],
         Some(TimeoutRule::OneSecond) => vec![Dialect::Rfc],
-        // Linux starts the timer when the first missing segment is sent, so the timer expires sooner after the last
-        // ACK.
+        // Linux measures the timeout from the departure of the first missing segment, so the timer expires sooner after
+        // the last ACK.
         Some(TimeoutRule::Short) if large => vec![Dialect::Linux, Dialect::Ns2],
         Some(TimeoutRule::Short) => vec![Dialect::Ns2],
         Some(TimeoutRule::Other) | None if small => vec![Dialect::Ns2, Dialect::Rfc],
@@ -167,8 +168,8 @@ pub struct NoPath {
     pub remedy: &'static str,
 }
 
-/// Returns the reason why the path is unknown, or `None` if the path is known. Without a path, experiments and
-/// simulations have no basis.
+/// Returns the reason why the path is unknown, or `None` if the path is known. Experiments and simulations need a known
+/// path.
 #[must_use]
 pub fn no_path(stream: &StreamFindings) -> Option<NoPath> {
     use Untold::{Contradictory, PacketsMissing, WithoutAcks};
@@ -186,7 +187,7 @@ pub fn no_path(stream: &StreamFindings) -> Option<NoPath> {
 /// Returns the files of [`experiment`]. The experiment file itself is called `name`.
 ///
 /// # Errors
-/// If the path is unknown, because the experiment would then describe a different path.
+/// If the path is unknown. The experiment would then describe a different path.
 pub fn experiment_files(
     stream: &StreamFindings,
     name: PathBuf,
@@ -199,7 +200,8 @@ pub fn experiment_files(
     Ok(std::iter::once(own).chain(written.files).collect())
 }
 
-/// Predicts the time that each of `stacks` would have taken. The default of `stacks` is the stacks that Linux supports.
+/// Predicts the time that each of `stacks` would have taken. If `stacks` is `None`, the stacks that Linux supports are
+/// predicted.
 ///
 /// # Errors
 /// Returns a message if a stack cannot run on the path.
@@ -261,12 +263,13 @@ pub fn ask(
     Ok(Asked::Answered(answers))
 }
 
-/// Minimum duration of a simulated transfer, as a fraction of the time in which the application sends nothing (ours:
-/// the times of ACKs may shift by a few round trips).
+/// Minimum duration of a simulated transfer, as a fraction of the time in which the application sends nothing (our
+/// choice: the times of ACKs may differ by a few round trips).
 const APPLICATION_PART: f64 = 0.95;
 
-/// Returns a reason for refusing an answer, if a simulated transfer takes less time than the application sent nothing:
-/// one of the two durations must be wrong. `silent` is the time without data from the application and the whole time.
+/// Returns a reason for refusing an answer if a simulated transfer takes less time than the time in which the
+/// application sent nothing. In this case, one of the two durations must be wrong. `silent` is the time without data
+/// from the application, and the whole time.
 fn faster_than_its_application(answers: &[Answer], silent: (Duration, Duration)) -> Option<String> {
     let (silent, of) = silent;
     let given = answers.iter().filter(|answer| answer.offer == Offer::Given);
@@ -290,8 +293,7 @@ fn with_captured(stacks: &[StackSpec], passed: &Passed<'_>) -> Option<Vec<StackS
     (all.len() > 1).then_some(all)
 }
 
-/// Number of stacks for which single answers are predicted. These are the fastest stacks (ours: a prediction takes
-/// time).
+/// Number of stacks for which single answers are predicted: the fastest stacks (our choice: a prediction takes time).
 const REPLIES_TOLD: usize = 3;
 
 /// Predicts the single answers with the fastest stacks, if the connection has turns. The predictions are added to
@@ -316,8 +318,8 @@ fn reply(answers: &mut [Answer], passed: &Passed<'_>, interrupt: &Interrupt) -> 
 /// Number of predicted stacks whose transfer is shown over time.
 const COURSES: usize = 2;
 
-/// Returns the transfer over time, in simulations of the captured sender and of the fastest stacks. Empty if there was
-/// no answer.
+/// Returns the transfer over time, in simulations of the captured sender and of the fastest stacks. The result is empty
+/// if there was no answer.
 #[must_use]
 pub fn courses(stream: &StreamFindings, asked: &Asked, catalog: &Catalog) -> Vec<Course> {
     let Asked::Answered(answers) = asked else {
@@ -334,7 +336,7 @@ pub fn courses(stream: &StreamFindings, asked: &Asked, catalog: &Catalog) -> Vec
     let stacks: Vec<String> = std::iter::once(sender.stack.clone())
         .chain(fastest)
         .collect();
-    // A stack that has an answer can be run.
+    // The stacks have answers, so they can be run and there is no error.
     course::courses(&stream.path, &sender, &stacks, catalog).unwrap_or_default()
 }
 
@@ -467,7 +469,7 @@ pub fn compared(answer: &Answer) -> String {
         Gain::None if answer.is_rivalled => {
             "no significant difference from a stack that may be the captured sender".to_owned()
         }
-        // The captured transfer was faster or slower than most simulations of its sender, by chance.
+        // The captured transfer was faster or slower than most simulations of its sender only by chance.
         Gain::None => format!(
             "no significant difference from the captured sender in simulations, which differ from the {captured} captured"
         ),
@@ -513,7 +515,7 @@ pub fn duration(answer: &Answer) -> String {
     words::with_interval(&mean, &low, &high)
 }
 
-/// Returns the commands that enable a stack in Linux. Empty if Linux does not support the stack.
+/// Returns the commands that enable a stack in Linux. The result is empty if Linux does not support the stack.
 #[must_use]
 pub fn commands(stack: &StackSpec) -> Vec<String> {
     let deployment = Deployment::of(stack);

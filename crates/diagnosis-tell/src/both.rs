@@ -1,4 +1,4 @@
-//! Describes two captures of a transfer, one at each end.
+//! Description of two captures of a transfer, one at each endpoint.
 
 use std::fmt::Display;
 
@@ -14,7 +14,7 @@ use dupack_tcp::time::Duration;
 use crate::summary::UNTOLD;
 use crate::words;
 
-/// Returns the lines about both ends, each with its name. Empty if there is only one capture.
+/// Returns the lines about two captures, each with its name. The result is empty if there is only one capture.
 #[must_use]
 pub fn lines(connection: &ConnectionFindings) -> Vec<(&'static str, String)> {
     let Some(both) = &connection.both else {
@@ -42,7 +42,7 @@ pub fn lines(connection: &ConnectionFindings) -> Vec<(&'static str, String)> {
 /// Function that returns the number of packets of a kind in one direction.
 type Count = fn(&Way) -> u64;
 
-/// Returns two tables for the page: the lines about both ends, and the numbers of packets of each end.
+/// Returns two tables for the page: the lines about two captures, and the counts of the packets of each endpoint.
 #[must_use]
 pub fn tables(connection: &ConnectionFindings) -> Vec<Block> {
     let Some(both) = &connection.both else {
@@ -92,10 +92,10 @@ pub fn tables(connection: &ConnectionFindings) -> Vec<Block> {
     blocks
 }
 
-/// Maximum number of lost packets of each end that the page lists (ours).
+/// Maximum number of lost packets of each endpoint that the page lists (our choice).
 const LISTED_MAX: usize = 40;
 
-/// Returns one sentence for each end, with the numbers of its lost packets.
+/// Returns one sentence for each endpoint, with the numbers of its lost packets.
 fn lost_packets(connection: &ConnectionFindings, both: &BothEnds) -> Vec<Block> {
     let of = |side: Side| {
         let lost = &both.ways.of(side).lost;
@@ -188,7 +188,7 @@ fn clocks(both: &BothEnds) -> String {
     text
 }
 
-/// Returns a description of the fates of the packets that an end sent.
+/// Returns a description of the fates of the packets that an endpoint sent.
 fn way(connection: &ConnectionFindings, both: &BothEnds, side: Side) -> String {
     let way = both.ways.of(side);
     let count =
@@ -339,7 +339,7 @@ fn fields(rewritten: &Rewritten) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-/// Returns the findings of one capture alone, compared with the findings of both captures.
+/// Returns a comparison of the findings of one capture alone with the findings of both captures.
 fn one_alone(connection: &ConnectionFindings, both: &BothEnds, alone: Alone) -> String {
     let way = both.ways.of(both.near);
     format!(

@@ -27,10 +27,10 @@ use dupack_diagnosis::sender::Identification;
 use dupack_diagnosis::{Diagnosis, Extent};
 use facts::{facts, facts_without_data, limits_or_why};
 
-/// Maximum number of retransmissions that the page lists (ours). The CSV file contains more.
+/// Maximum number of retransmissions that the page lists (our choice). The CSV file contains more.
 const LISTED_MAX: usize = 40;
 
-/// Scenes of the streams that are described in detail, by stream.
+/// Scene of each stream that is described in detail.
 pub type Scenes = BTreeMap<StreamId, Scene>;
 
 /// Names of the files with the numbers of the page.
@@ -372,7 +372,7 @@ fn path(stream: &StreamFindings) -> Vec<Block> {
     blocks
 }
 
-/// Returns a table of the stalls: periods without an event that are longer than two round trips.
+/// Returns a table of the longest stalls. A stall is a period without packets that is longer than two round trips.
 fn stalls(stream: &StreamFindings) -> Vec<Block> {
     let Some(caption) = crate::summary::stalls(stream) else {
         return Vec::new();
@@ -409,8 +409,7 @@ fn stalls(stream: &StreamFindings) -> Vec<Block> {
     }]
 }
 
-/// Candidates are not listed if their log-likelihood is lower than the best one by more than this, which is a factor of
-/// e⁻¹² (ours).
+/// Maximum distance of a listed candidate's log-likelihood from the best one: a factor of e⁻¹² (our choice).
 const SCORE_SHOWN: f64 = 12.0;
 
 fn senders(stream: &StreamFindings) -> Vec<Block> {
@@ -482,7 +481,8 @@ fn by_server(diagnosis: &Diagnosis) -> Option<Section> {
     })
 }
 
-/// Maximum number of connections that the page lists (ours). The CSV file contains all connections that were kept.
+/// Maximum number of connections that the page lists (our choice). The CSV file contains all connections that were
+/// kept.
 const CONNECTIONS_LISTED: usize = 100;
 
 fn all_connections(diagnosis: &Diagnosis) -> Section {

@@ -1,4 +1,4 @@
-//! Writes the path of a capture as an experiment file, for `run`, `trace`, `compare`, `testbed` and `evaluate`.
+//! Path of a capture as an experiment file, for `run`, `trace`, `compare`, `testbed` and `evaluate`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,11 +18,11 @@ use dupack_tcp::time::Duration;
 
 use crate::whatif::values::{Losing, Values};
 
-/// File name of a path's trace, which is in the folder of the experiment.
+/// File name of a path's trace. The file is in the folder of the experiment.
 const TRACE: &str = "path.trace";
 
-/// Maximum duration of a simulated transfer, as a multiple of the captured duration (ours). The maximum lies between
-/// the two bounds below. A transfer that does not end by then has no duration.
+/// Maximum simulated time of a transfer, as a multiple of the captured duration (our choice). It is limited to the
+/// range from [`DURATION_MIN`] to [`DURATION_MAX`]. A transfer that does not end within this time has no duration.
 const TIMES_AS_LONG: u64 = 20;
 const DURATION_MIN: Duration = Duration::from_secs(60);
 const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -30,7 +30,7 @@ const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
 /// Size in bytes of an ACK with timestamps and no other options.
 const ACK_BYTES: f64 = 52.0;
 
-/// Number of seeds in the file (as is usual for experiments with confidence intervals).
+/// Number of seeds in the file, the usual number for experiments with confidence intervals.
 const SEEDS: u32 = 20;
 
 /// The properties of a captured sender that a simulation needs.
@@ -38,7 +38,7 @@ const SEEDS: u32 = 20;
 pub struct Captured {
     /// Stack of the sender.
     pub stack: String,
-    /// Rules of the sender where TCP implementations differ.
+    /// Rules of the sender for which TCP implementations differ.
     pub dialect: Dialect,
     /// Other parameters of the sender, such as the initial window.
     pub sender: SenderOptions,
@@ -63,7 +63,7 @@ pub struct Written {
     pub experiment: Experiment,
     /// The files that the experiment names, by their paths relative to its folder.
     pub files: BTreeMap<PathBuf, String>,
-    /// Comments, by the beginning of the line that follows each comment.
+    /// Comments. The key is the beginning of the line that follows the comment.
     comments: BTreeMap<&'static str, String>,
 }
 
@@ -97,7 +97,7 @@ pub fn with(path: &Path, values: &Values, captured: &Captured) -> Written {
     let receiver = &mut experiment.receiver;
     receiver.buffer = path.transfer.receive_window.map(Buffer::Bytes);
     match path.acks.delay.value() {
-        // The pauses between the answers already contain all delays of ACKs.
+        // The pauses between the answers already include all delays of ACKs.
         _ if are_answers(&path.transfer.writes) => receiver.delayed_ack = Some(Delay::default()),
         Some(Duration::ZERO) => receiver.delayed_ack = Some(Delay::default()),
         _ if captured.dialect == Dialect::Linux => receiver.acks = Some(Acks::Adaptive),

@@ -18,7 +18,7 @@ use dupack_diagnosis::analyse::cause::{Class, Need, Retransmission};
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::untold::Untold;
 
-/// Number of bytes above which the unit is MB.
+/// Minimum number of bytes for the unit MB.
 const MEGA_FROM: f64 = 2e6;
 
 /// Unit of bytes on an axis.
@@ -127,7 +127,7 @@ const fn looks(class: Class) -> (Hue, Shape) {
     }
 }
 
-/// Returns the marks of retransmissions, grouped by their causes as far as these are known.
+/// Returns the marks of retransmissions, grouped by class of their causes. Unknown causes are one class.
 fn repeated(stream: &StreamFindings, scene: &Scene, unit: f64) -> Vec<TimelineMarks> {
     let mut by_class: BTreeMap<Class, Vec<(f64, f64)>> = BTreeMap::new();
     for (class, again) in Class::ALL.into_iter().zip(&scene.again) {
@@ -206,9 +206,9 @@ fn is_seen(line: &TimelineLine) -> bool {
     line.points.iter().any(|point| point.1.is_finite())
 }
 
-/// Removes the parts of the receive window's end that lie far above the data, so that the data stays readable.
+/// Removes the parts of the receive window's edge that are far above the data, so that the data remains readable.
 fn near(edge: &[(f64, f64)], sent: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    /// Height of the space for the line, as a multiple of the highest data (ours).
+    /// Height of the space for the line, as a multiple of the highest data (our choice).
     const ABOVE: f64 = 1.3;
     let most = sent.iter().map(|point| point.1).fold(0.0, f64::max) * ABOVE;
     edge.iter()

@@ -22,10 +22,10 @@ use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::table::{Limits, Table};
 use dupack_diagnosis::{Packet, Selection, Watch, each_packet};
 
-/// Maximum number of retransmissions of a stream that are kept individually (ours: about 10 MB).
+/// Maximum number of retransmissions of a stream that are kept individually (our choice: about 10 MB).
 const RECORDS_MAX: usize = 1 << 16;
 
-/// Maximum number of remarks on packets of a stream (ours: more than anybody reads, about 20 MB).
+/// Maximum number of remarks on packets of a stream (our choice: more than anybody reads, about 20 MB).
 const REMARKS_MAX: usize = 1 << 17;
 
 /// Option to keep remarks on packets.
@@ -56,7 +56,7 @@ pub struct Scene {
     pub in_flight: Steps,
     /// Round-trip times, in seconds.
     pub rtt: Marks,
-    /// Retransmissions, with all that is known about each of them at the end of the capture.
+    /// Retransmissions, with all facts about each of them that are known at the end of the capture.
     pub retransmissions: Vec<Retransmission>,
     remarks: Option<RemarksOn>,
     smss: u64,
@@ -173,7 +173,7 @@ impl Analysis for Scene {
 
 /// Beginning of the remark on a retransmission.
 const AGAIN: &str = "retransmission: ";
-/// Remark on a packet that is twice in the capture.
+/// Remark on a packet that the capture contains twice.
 const TWICE: &str = "the capture contains it twice";
 /// Beginning of the remark on the ACK that triggered a retransmission.
 const TRIGGERS: &str = "triggers the retransmission ";
@@ -280,7 +280,7 @@ impl RemarksOn {
         self.said.retain(|_, said| !said.is_empty());
     }
 
-    /// Adds the remarks on a retransmission that are known only at the end of the capture.
+    /// Adds the remarks on a retransmission that depend on facts known only at the end of the capture.
     fn learned(&mut self, record: &Retransmission) {
         let packet = record.packet;
         if let Some(needless) = needless_in_words(record.need) {
@@ -416,7 +416,7 @@ impl Onlooker for Film {
     }
 }
 
-/// Number of packets that are sorted together (ours).
+/// Number of packets that are sorted together (our choice).
 const PACKETS_AT_ONCE: usize = 4096;
 
 /// Reads a capture again, and gathers scenes of the connections with these numbers. `selection` must be the selection

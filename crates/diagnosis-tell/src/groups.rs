@@ -1,4 +1,4 @@
-//! Describes connections by server, as lines for the terminal and as tables for the page.
+//! Description of connections by server, as lines for the terminal and as tables for the page.
 
 use dupack_report::page::{Block, Cell, Emphasis};
 use dupack_report::table::{Colour, beside, paragraph};
@@ -9,16 +9,16 @@ use dupack_diagnosis::analyse::budget::Group as LimitGroup;
 use dupack_diagnosis::analyse::groups::{Group, GroupKey, Groups, service};
 use dupack_diagnosis::analyse::requests::Quantiles;
 
-/// Maximum number of groups that the terminal describes (ours).
+/// Maximum number of groups that the terminal describes (our choice).
 const SHOWN: usize = 5;
 
-/// Maximum number of groups that the page lists (ours). The CSV file contains all groups that are kept.
+/// Maximum number of groups that the page lists (our choice). The CSV file contains all groups that are kept.
 const LISTED_MAX: usize = 50;
 
 /// Maximum number of causes that are named.
 const CAUSES_SHOWN: usize = 3;
 
-/// Minimum fraction of the lost time that a cause must have to be named (ours).
+/// Minimum fraction of the lost time that a cause must have to be named (our choice).
 const CAUSE_SHOWN: f64 = 0.05;
 
 /// Returns the name of a group: a server with its service, such as `"10.0.0.7:443 (https)"`, or a service with the
@@ -41,7 +41,7 @@ pub fn name(group: &Group) -> String {
     }
 }
 
-/// Minimum number of connections of a group that the terminal describes (ours: two connections are described
+/// Minimum number of connections of a group that the terminal describes (our choice: two connections are described
 /// individually).
 const ADDED_UP_MIN: u64 = 3;
 
@@ -56,8 +56,8 @@ fn several(groups: &[Group]) -> impl Iterator<Item = &Group> {
     of_at_least(2, groups)
 }
 
-/// Returns the groups for the terminal, with the most lost time first. Empty if no group has at least three
-/// connections.
+/// Returns the groups for the terminal, with the most lost time first. The result is empty if no group has at least
+/// three connections.
 #[must_use]
 pub fn lines(groups: &Groups, colour: Colour, width: Option<u16>) -> String {
     let servers: Vec<&Group> = of_at_least(ADDED_UP_MIN, &groups.servers).collect();
@@ -142,7 +142,7 @@ pub fn syns(group: &Group) -> Option<String> {
     })
 }
 
-/// Returns the numbers of connections that were refused, reset or unanswered.
+/// Returns the counts of connections that were refused, reset or unanswered.
 fn failed(group: &Group) -> Option<String> {
     let failures = &group.failures;
     let part =
@@ -321,7 +321,7 @@ fn row(group: &Group) -> Vec<Cell> {
 /// Text of a cell without a value.
 const NONE: &str = "–";
 
-/// Returns the numbers of connections: `"300, 3 without data, 20 retransmitted a SYN (20 s), 3 refused"`.
+/// Returns the counts of connections: `"300, 3 without data, 20 retransmitted a SYN (20 s), 3 refused"`.
 fn how_many(group: &Group) -> String {
     let mut parts = vec![words::count(group.connections)];
     let without = group.connections.saturating_sub(group.with_data);
@@ -382,7 +382,7 @@ pub fn tables(groups: &Groups) -> Vec<Block> {
     blocks
 }
 
-/// Returns a text with the numbers of connections that are in no listed group.
+/// Returns a text with the counts of connections that are in no listed group.
 fn left_out(groups: &Groups) -> Option<String> {
     let mut parts = Vec::new();
     if groups.unknown > 0 {

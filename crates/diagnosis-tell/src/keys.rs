@@ -6,14 +6,15 @@ use dupack_diagnosis::StreamFindings;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Cause;
 
-/// Returns the name of an enum's value, such as a limit, a kind of stall, or an end.
+/// Returns the name of an enum's value, such as a limit, a kind of stall, or an endpoint.
 #[must_use]
 pub fn key(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns the other possible causes of the time of a limit, separated by `|`. Empty if the limit is certain.
+/// Returns the other possible causes of the time of a limit, separated by `|`. The text is empty if the limit is
+/// certain.
 #[must_use]
 pub fn doubts(stream: &StreamFindings, limit: Limit) -> String {
     let doubt = stream.limits_in_doubt().filter(|doubt| doubt.has(limit));

@@ -1,5 +1,5 @@
-//! Presentation of a diagnosis for people and programs: sentences, a screen, a page, files, and predictions for other
-//! senders.
+//! Presentation of a diagnosis for people and programs: sentences, a summary for the terminal, a page, files, and
+//! predictions for other senders.
 //!
 //! | module | contents |
 //! | --- | --- |

@@ -16,10 +16,10 @@ use dupack_diagnosis::analyse::requests::Quantiles;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::read::side::Side;
 
-/// Measure of a connection. A measure of a stream describes the direction that kept an end waiting the longest.
+/// Measure of a connection. A measure of a stream refers to the direction for whose data an endpoint waited longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Bytes of data of both ends. Each byte counts once.
+    /// Bytes of data of both endpoints. Each byte counts once.
     Bytes,
     /// Time from the first packet of the connection to the last.
     Duration,
@@ -27,21 +27,21 @@ pub enum Measure {
     Goodput,
     /// Time lost to causes that a sender, a receiver or a host could avoid.
     Lost,
-    /// Number of segments of both ends.
+    /// Number of segments of both endpoints.
     Segments,
-    /// Number of retransmitted segments of both ends.
+    /// Number of retransmitted segments of both endpoints.
     Retransmissions,
-    /// Fraction of the segments of both ends that were retransmitted.
+    /// Fraction of the segments of both endpoints that were retransmitted.
     Retransmitted,
-    /// Number of retransmission timeouts of both ends.
+    /// Number of retransmission timeouts of both endpoints.
     Timeouts,
     /// Mean round-trip time of the stream.
     Rtt,
     /// Minimum round-trip time of the stream.
     RttMin,
-    /// Duration of the stream's stalls, which are periods without events.
+    /// Total duration of the stream's stalls, which are periods without packets.
     Stalled,
-    /// Number of retransmitted SYNs of both ends.
+    /// Number of retransmitted SYNs of both endpoints.
     Syns,
     /// Number of resets that ended the connection: 0 or 1.
     Resets,
@@ -202,7 +202,7 @@ impl Measure {
     }
 }
 
-/// Returns the number of retransmitted SYNs of both ends.
+/// Returns the number of retransmitted SYNs of both endpoints.
 fn syns(connection: &ConnectionFindings) -> u64 {
     let of = |side| {
         let syn = connection.handshake.syns.of(side).as_ref();
@@ -335,7 +335,7 @@ enum Comparison {
 }
 
 impl Comparison {
-    /// Operators. An operator comes before the operators that are its prefixes.
+    /// Operators. Longer operators come before operators that are prefixes of them.
     const SIGNS: [(&'static str, Self); 7] = [
         ("<=", Self::AtMost),
         (">=", Self::AtLeast),

@@ -34,12 +34,12 @@ fn ignored_resets(connection: &ConnectionFindings) -> Option<String> {
     ))
 }
 
-/// Returns notes on large gaps in the capture: one end without packets, or packets without TCP options.
+/// Returns notes on data that is missing from the capture: the packets of one endpoint, or TCP options.
 fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
     let mut notes = Vec::new();
     for side in Side::BOTH {
         let counts = connection.counts.of(side);
-        // A single unseen byte may be a FIN.
+        // A single acknowledged byte that was not captured may be a FIN.
         if counts.packets == 0 && counts.unseen_bytes() > 1 {
             notes.push(format!(
                 "{} from {} were acknowledged, but the capture has none of its packets",

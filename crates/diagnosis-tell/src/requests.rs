@@ -1,4 +1,4 @@
-//! Describes the requests of a connection: a line for the terminal, a table for the page.
+//! Description of the requests of a connection: a line for the terminal, and a table for the page.
 
 use dupack_report::page::{Block, Cell, Emphasis};
 use dupack_tcp::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use dupack_diagnosis::analyse::hints::{Hint, TlsRecord};
 use dupack_diagnosis::findings::ConnectionFindings;
 use dupack_diagnosis::{Request, Requests};
 
-/// Maximum number of requests that the page lists (ours). The CSV file contains all requests that are kept.
+/// Maximum number of requests that the page lists (our choice). The CSV file contains all requests that are kept.
 const LISTED_MAX: usize = 40;
 
-/// Minimum fraction of the worst request's time that a part must have to be named (ours).
+/// Minimum fraction of a request's time that a part must have to be named (our choice).
 const PART_SHOWN: f64 = 0.25;
 /// Maximum number of parts that are named.
 const PARTS_SHOWN: usize = 2;
@@ -56,8 +56,8 @@ pub fn hint_in_words(hint: &Hint) -> String {
     }
 }
 
-/// Returns the beginnings of a request and of its answer, as far as they are known: `"GET /index.html → status 200"`,
-/// `"TLS application data"`.
+/// Returns the beginnings of a request and of its answer. An unknown beginning is omitted: `"GET /index.html → status
+/// 200"`, `"TLS application data"`.
 fn content(request: &Request) -> Option<String> {
     let (asked, answered) = (request.request.hint, request.answer.hint);
     let say = |hint: Option<Hint>| hint.as_ref().map(hint_in_words);

@@ -1,5 +1,5 @@
-//! Describes bottlenecks that several streams share: a sentence for each bottleneck, a line for each connection, and a
-//! table for the page.
+//! Description of bottlenecks that several streams share: a sentence for each bottleneck, a line for each connection,
+//! and a table for the page.
 
 use dupack_report::page::{Block, Cell, Emphasis};
 
@@ -74,7 +74,7 @@ fn listed(mut names: Vec<String>) -> String {
     format!("{} and {last}", names.join(", "))
 }
 
-/// Returns the sentences for the screen, one for each bottleneck. The last one is followed by the number of streams
+/// Returns the sentences for the terminal, one for each bottleneck. The last one is followed by the number of streams
 /// that could not be compared.
 #[must_use]
 pub fn sentences(all: &SharedBottlenecks) -> Vec<String> {

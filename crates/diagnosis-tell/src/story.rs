@@ -1,11 +1,13 @@
 //! Limit of a stream in one plain sentence.
 //!
-//! The sentences are data: the first of [`TEMPLATES`] whose condition holds is used. The order of the conditions is:
+//! The sentences are defined by [`TEMPLATES`]: the first template whose condition holds is used. The order of the
+//! conditions is:
 //!
-//! 1. The limit cannot be known: the capture has no data, no ACKs, or too little of the data.
-//! 2. There are signs of a property of the path that explains the other observations.
-//! 3. One group of limits took most of the time, and at least a third. If this group is a changing window, the stream
-//!    must have some round trips; otherwise the transfer is too short to determine its limit.
+//! 1. The limit is unknown: the capture has no data, no ACKs, or too little of the data.
+//! 2. There are signs of a property of the path, such as a black hole or a policer, that explains the other
+//!    observations.
+//! 3. One group of limits took more time than the other groups, and at least a third of the time. If this group is a
+//!    changing window, the stream must last for several round trips; a shorter transfer does not show its limit.
 //! 4. If no other condition holds, the sentence names the two largest groups.
 
 mod case;
@@ -29,7 +31,8 @@ use sentences::{
     was_shut, went_to,
 };
 
-/// Minimum fraction of the time that losses and timers must take for a black hole to precede all other limits (ours).
+/// Minimum fraction of the time that losses and timers must take for a black hole to take precedence over all other
+/// limits (our choice).
 const WASTE_SHARE: f64 = 0.25;
 
 /// A sentence with its condition.

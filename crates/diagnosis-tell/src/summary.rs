@@ -220,7 +220,8 @@ pub fn other_way(connection: &ConnectionFindings, stream: &StreamFindings) -> St
     format!("{bytes} from {from}{again}. {}", story(stream))
 }
 
-/// Returns the title of a connection: its number and its ends, and the amount, the duration and the rate of its data.
+/// Returns the title of a connection: its number and its endpoints, and the amount, the duration and the rate of its
+/// data.
 #[must_use]
 pub fn title(connection: &ConnectionFindings) -> String {
     let (one, other) = (connection.addresses.opener, connection.addresses.answerer);
@@ -245,7 +246,7 @@ pub fn ends(connection: &ConnectionFindings, stream: &StreamFindings) -> (String
     (of(stream.side), of(stream.side.other()))
 }
 
-/// Returns a few words on the reason why a connection has no data.
+/// Returns the reason why a connection has no data, in a few words.
 pub(crate) fn without_data(connection: &ConnectionFindings) -> String {
     let syns = &connection.handshake.syns;
     let was_opened = connection.handshake.established_at.is_some();
@@ -289,15 +290,15 @@ pub fn syns_again(connection: &ConnectionFindings) -> Option<String> {
     })
 }
 
-/// Minimum number of columns of a line, excluding its bar.
+/// Minimum number of columns of a line without its bar.
 const BESIDE_BAR: usize = 52;
-/// Number of columns before the name of the limit, excluding the bar.
+/// Number of columns before the name of the limit, without the bar.
 const BEFORE_NAME: usize = 20;
 /// Maximum and minimum length of a bar in columns. If less space is available, there is no bar.
 const BAR_MAX: usize = 24;
 const BAR_MIN: usize = 4;
-/// Minimum fraction of the time that a limit must have to be shown (ours: smaller fractions are noise). The first three
-/// limits are always shown.
+/// Minimum fraction of the time that a limit must have to be shown (our choice: smaller fractions are noise). The first
+/// three limits are always shown.
 const SHARE_SHOWN: f64 = 0.005;
 
 /// Returns the limits of a stream with their shares of the time, which sum to 100 %.
@@ -641,8 +642,8 @@ pub fn lost_to(connection: &ConnectionFindings, stream: &StreamFindings) -> Stri
     })
 }
 
-/// Returns the limits that took some of the time, the longest time first, with whole percentages that sum to 100. Empty
-/// if the limits are unknown.
+/// Returns the limits with nonzero time, the longest time first, with whole percentages that sum to 100. The result is
+/// empty if the limits are unknown.
 #[must_use]
 pub fn in_percent(stream: &StreamFindings) -> Vec<(Limit, Duration, u32)> {
     if stream.limits_untold().is_some() {

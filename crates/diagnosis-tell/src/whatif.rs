@@ -1,19 +1,20 @@
 //! Prediction of the time that another sender would have taken for the same transfer on the same path.
 //!
-//! A path that was inferred from one sender's packets may differ from the path that another sender would find, because
-//! the capture does not show everything. For example, other flows may reduce their rates. Therefore, the captured
-//! sender is first simulated on the path ([`WhatIf::gate`]). If the simulation differs from the capture, no prediction
-//! is made. Only a transfer that has passed this gate has predictions for other senders ([`Passed::ask`]).
+//! The path that was inferred from one sender's packets may differ from the path for another sender. For example, other
+//! flows may reduce their rates. Therefore, the captured sender is first simulated on the path ([`WhatIf::gate`]). If
+//! the simulation differs from the capture, no prediction is made. Only a transfer that has passed this gate has
+//! predictions for other senders ([`Passed::ask`]).
 //!
 //! If the captured sender may be one of several, each of them is simulated. A prediction is based on all senders that
 //! behave like the captured one, weighted by their likelihood.
 //!
-//! Every number of the path has a confidence interval. A stack is run on the best estimate of the path, which shows
-//! only the effect of chance. It is also run on paths drawn from the intervals, which adds the effect of the path's
-//! uncertainty. All stacks with the same seed have the same path and the same random events. The ratio of the captured
-//! duration to the durations of the captured sender's simulations also describes the path.
+//! Every number of the path has a confidence interval. A stack is run on the best estimate of the path, and these runs
+//! show the effect of chance. It is also run on paths that are drawn from the intervals, and these runs also show the
+//! effect of the path's uncertainty. All stacks with the same seed have the same path and the same random events. The
+//! ratio of the captured duration to the simulated durations of the captured sender gives additional information about
+//! the path.
 //!
-//! If the captured connection has turns, the simulated connections have turns as well: the answers have the same sizes,
+//! If the captured connection has turns, the simulated connections also have turns: the answers have the same sizes,
 //! and each answer follows the acknowledgment of all previous data after the same time as in the capture. Single
 //! answers are predicted separately ([`Replies`]).
 
@@ -41,7 +42,7 @@ use crate::experiment::Captured;
 use dupack_diagnosis::path::Path;
 use runs::Runs;
 
-/// Number of seeds (as is usual for experiments here). If the durations have a standard deviation of 20 %, the mean is
+/// Number of seeds, the usual number for experiments. If the durations have a standard deviation of 20 %, the mean is
 /// known to about 10 %.
 pub const SEEDS: u32 = 20;
 
@@ -51,8 +52,8 @@ pub struct WhatIf<'a> {
     path: &'a Path,
     captured: &'a [Captured],
     catalog: &'a Catalog,
-    /// `true` if the capture identifies the sender. Otherwise, the only sender that behaves like the captured one may
-    /// still be a different sender.
+    /// `true` if the capture identifies the sender. If it is `false`, the captured sender may differ from the simulated
+    /// sender, even if only one simulated sender behaves like it.
     pub is_named: bool,
     /// Number of seeds.
     pub seeds: u32,

@@ -30,7 +30,7 @@ pub fn time(span: Duration) -> String {
     seconds(span.as_secs_f64())
 }
 
-/// Returns a duration, given in seconds, in the format of [`time`].
+/// Returns a duration in the format of [`time`]. The argument is in seconds.
 #[must_use]
 pub fn seconds(seconds: f64) -> String {
     match seconds {
@@ -106,7 +106,8 @@ pub fn things(number: u64, one: &str, several: &str) -> String {
     format!("{} {name}", count(number))
 }
 
-/// Returns `"at least "` if the capture may lack some of the counted things, and an empty text otherwise.
+/// Returns `"at least "` if some of the counted packets or events may be missing from the capture, and an empty text
+/// otherwise.
 #[must_use]
 pub const fn at_least(may_be_more: bool) -> &'static str {
     if may_be_more { "at least " } else { "" }
@@ -139,7 +140,7 @@ pub fn capital(sentence: &str) -> String {
     })
 }
 
-/// Returns a time between captured packets. The time is never shown as zero, because captures have a resolution of
+/// Returns a time between captured packets. Zero is shown as "less than 1 µs", because captures have a resolution of
 /// microseconds or better.
 #[must_use]
 pub fn way(span: Duration) -> String {

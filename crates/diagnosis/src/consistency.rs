@@ -5,7 +5,7 @@
 //! - A capture without ACKs, or one that lacks much of the data, shows nothing about limits, the path, the sender, or
 //!   the triggers of retransmissions.
 //! - In a capture at the sender, every retransmission repeats bytes that the capture contains.
-//! - The bottleneck has passed the data that arrived, so its rate is at least the goodput.
+//! - All data that arrived has passed the bottleneck, so the rate of the bottleneck is at least the goodput.
 //! - If a shaper before the capture point sets the rate, no pause is attributed to the application, and the window is not
 //!   visible.
 //! - Without TCP options, which contain SACK blocks, timestamps and window scales, the sender is unknown.
@@ -48,7 +48,8 @@ const SHORT_OF: u64 = 2;
 /// microseconds, and hosts deliver several packets at once).
 const CLOCK_S: f64 = 3e-6;
 
-/// Maximum number by which losses may exceed retransmissions because of the end of a capture (our choice).
+/// Maximum number by which losses may exceed retransmissions (our choice): the capture may end before the last losses
+/// are repaired.
 const LOSSES_OPEN: u64 = 8;
 
 /// Findings that were withdrawn, and the reason.
@@ -60,15 +61,15 @@ pub enum Withdrawn {
     PacketsMissing,
     /// The rate of the bottleneck, because data arrived faster.
     RateBelowGoodput,
-    /// Losses, because there are more than retransmissions.
+    /// Losses, because more losses were found than retransmissions.
     LossesWithoutRepairs,
     /// Retransmissions, because the capture does not show their bytes twice.
     RetransmissionsUnseen,
-    /// Retransmissions and everything based on them, because there are more than segments.
+    /// Retransmissions and everything based on them, because there are more retransmissions than segments.
     RetransmissionsBeyondSegments,
-    /// The congestion control, because segments leave at a rate that ACKs do not change.
+    /// The identification of the congestion control, because segments leave at a rate that ACKs do not change.
     ConstantRate,
-    /// The sender, because options are cut off.
+    /// The identification of the sender, because TCP options are cut off.
     OptionsCut,
     /// The minimum round-trip time, because it is shorter than the paths to both endpoints.
     RoundTripTooShort,
@@ -154,7 +155,7 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
         found.path.room = Withdrawn::RateBelowGoodput.cannot();
         found.path.policer = None;
     }
-    // If all findings about losses have already been withdrawn, this contradiction does not matter.
+    // If the findings about losses have already been withdrawn, this contradiction is not reported.
     if beyond_all.is_none() && found.path.losses > found.account.retransmissions + LOSSES_OPEN {
         withdrawn.push(Withdrawn::LossesWithoutRepairs);
         forget_losses(&mut found.path, Withdrawn::LossesWithoutRepairs);
@@ -195,7 +196,7 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
     found.withdrawn = withdrawn;
 }
 
-/// Returns the reason for which the limits, the path and the sender are unknown; `None` if there is none.
+/// Returns the reason why the limits, the path and the sender are unknown; `None` if they are known.
 fn lacks_most(found: &StreamFindings) -> Option<Withdrawn> {
     if found.coverage.acks == AcksSeen::None {
         Some(Withdrawn::WithoutAcks)
@@ -214,7 +215,8 @@ fn held_in_the_bucket(path: &Path) -> f64 {
     burst.map_or(0.0, |(_, bytes)| bytes * 8.0 / seconds)
 }
 
-/// Withdraws times that are too short to be correct.
+/// Withdraws round-trip times that are too short to be correct, and rates that are too high for the clock of the
+/// capture.
 fn forget_what_no_clock_tells(found: &mut StreamFindings) -> Vec<Withdrawn> {
     let mut withdrawn = Vec::new();
     let vantage = &found.vantage;

@@ -1,7 +1,7 @@
-//! Limits that a capture does not distinguish from another cause.
+//! Limits that cannot be distinguished from another cause in a capture.
 //!
 //! The shares of a stream name one limit for each instant. If another cause explains most of this time as well, every
-//! form of a diagnosis names both. This decision is made only here.
+//! output format of a diagnosis names both causes. Only this module decides when this is the case.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,14 +14,14 @@ use crate::read::vantage::Place;
 use crate::untold::main;
 use dupack_tcp::time::Duration;
 
-/// Minimum fraction of the time that a cause must explain (our choice).
+/// Minimum fraction of the time that a cause must explain to be named (our choice).
 const HALF: f64 = 0.5;
 
-/// Minimum fraction of its rate that a full path carries (our choice).
+/// Minimum fraction of the bottleneck's rate that a transfer must use for the path to count as full (our choice).
 pub const FULL: f64 = 0.75;
 
-/// Minimum ratio of the mean segment size to that of a full segment for bulk data. In bulk data, a period without
-/// packets does not begin at the end of a message (our choice).
+/// Minimum ratio of the mean segment size to the full segment size for a transfer to count as bulk data (our choice).
+/// In bulk data, a period without packets does not begin at the end of a message.
 const BULK: f64 = 0.8;
 
 /// Minimum number and maximum mean length of periods without packets that may be round trips (our choice: the longest
@@ -32,11 +32,11 @@ const ROUND_TRIP_MAX: Duration = Duration::from_millis(500);
 /// Minimum fraction of lost segments for losses to explain periods without packets at the receiver (our choice).
 const LOSSES_HIDDEN: f64 = 0.03;
 
-/// Usual maximum time lost to a loss that is repaired only by a timer (our choice).
+/// Assumed maximum time that is lost when only a timer repairs a loss (our choice).
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Minimum number of segments that a bottleneck may have spread, and their maximum mean distance in time (our choice:
-/// this is 120 kbit/s).
+/// Minimum number of segments that a bottleneck may have spread, and the maximum mean time between them (our choice:
+/// this is 120 kbit/s with full segments).
 const SPREAD_MIN: u64 = 32;
 const SPREAD_MAX: Duration = Duration::from_millis(100);
 
@@ -62,7 +62,7 @@ pub enum Doubt {
     ConstantRate,
 }
 
-/// Limits of a stream that the capture does not distinguish from other causes.
+/// Limits of a stream that cannot be distinguished from other causes in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InDoubt {
     groups: &'static [Group],
@@ -81,7 +81,8 @@ impl InDoubt {
         self.causes.into_iter().flatten()
     }
 
-    /// Returns `true` if the time in doubt does not count as lost, although it would with one of the other causes.
+    /// Returns `true` if the time in doubt does not count as lost, but one of the other causes would make it count as
+    /// lost.
     #[must_use]
     pub fn hides_lost_time(&self) -> bool {
         let is_lost = |cause| !matches!(cause, Doubt::Bottleneck | Doubt::ConstantRate);
@@ -214,8 +215,8 @@ impl Evidence<'_> {
         }
     }
 
-    /// Returns the time for which no data of the stream was in flight, as far as it does not depend on the segments'
-    /// departure times: between responses, and after bursts.
+    /// Returns the time between responses and after bursts. No data of the stream was in flight in this time,
+    /// regardless of the segments' departure times.
     fn path_was_empty(&self) -> Duration {
         let waiting = self.stalls.of(StallKind::ClientIdle).time
             + self.stalls.of(StallKind::DataUnavailable).time;

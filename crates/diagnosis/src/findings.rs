@@ -98,8 +98,8 @@ pub struct TurnsTold {
     pub count: u64,
     /// Minimum round-trip time; `None` if the capture does not show it.
     pub round_trip: Option<Duration>,
-    /// Total time from the end of each response to the beginning of the next one, in the capture. There is a request in
-    /// this time, so no part of the next response had been sent before.
+    /// Total time from the end of each response to the beginning of the next one, in the capture. The next request is
+    /// sent in this time, so no part of the next response was sent before it.
     pub between: Duration,
     /// Total time from the end of each request to the end of its response, in the capture.
     pub answering: Duration,
@@ -124,15 +124,15 @@ pub struct StreamFindings {
     pub coverage: Coverage,
     /// Counts of retransmissions and losses.
     pub account: Account,
-    /// Individual data on the last retransmissions.
+    /// Details of the last retransmissions.
     pub retransmissions: Vec<Retransmission>,
     /// Time of the last departure of data. A FIN without data does not count.
     pub last_data_at: Instant,
     /// Window closures, probes, keep-alives and resets.
     pub happenings: Happenings,
-    /// Number of segments that were captured late because they were overtaken on the path.
+    /// Number of segments that were captured late because other segments overtook them before the capture point.
     pub overtaken: u64,
-    /// Number of segments that were overtaken after the capture point.
+    /// Number of segments that other segments overtook after the capture point.
     pub reordered: u64,
     /// Closures of the receive window.
     pub shut: Shut,
@@ -166,7 +166,7 @@ pub struct Sharing {
 }
 
 impl StreamFindings {
-    /// Returns the reason for which the limits, stalls and lost time are not reported; `None` if they are reported.
+    /// Returns the reason why the limits, stalls and lost time are not reported; `None` if they are reported.
     #[must_use]
     pub fn limits_untold(&self) -> Option<Untold> {
         if !self.tells_retransmissions() {
@@ -226,9 +226,9 @@ impl StreamFindings {
         self.shares.rtt_mean.map(|mean| (least, mean))
     }
 
-    /// Returns the time lost to causes that a sender, a receiver or a host could change. It is all time except the time
-    /// at the bottleneck, the time of waiting for the application, and the handshake. `None` if limits are not
-    /// reported. It is only a lower bound if [`Self::may_have_lost_more`].
+    /// Returns the time lost to causes that a sender, a receiver or a host could change: all time except that at the
+    /// bottleneck, that of waiting for the application, and that of the handshake. Returns `None` if limits are not
+    /// reported. If [`Self::may_have_lost_more`] returns `true`, the result is only a lower bound.
     #[must_use]
     pub fn lost(&self) -> Option<Duration> {
         if self.limits_untold().is_some() {
@@ -248,8 +248,8 @@ impl StreamFindings {
         doubt.is_some_and(|doubt| doubt.hides_lost_time())
     }
 
-    /// Returns the number of data bytes that arrived, without a FIN. If the capture has no ACKs, it is the number of
-    /// bytes sent.
+    /// Returns the number of data bytes that arrived, without a FIN; if the capture has no ACKs, the number of bytes
+    /// sent.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let all = self
@@ -302,8 +302,8 @@ impl StreamFindings {
     }
 }
 
-/// Two times count as equal if their difference, multiplied by this number, does not exceed the time of the connection
-/// (our choice).
+/// Two waiting times count as equal if their difference, multiplied by this number, does not exceed the duration of the
+/// connection (our choice).
 const EQUALS_OF: u64 = 10;
 
 /// Findings about a connection.
@@ -341,10 +341,10 @@ impl ConnectionFindings {
             .flatten()
     }
 
-    /// Returns the stream to report first: the one for which an endpoint waited longer. If both times are equal, it is
-    /// the stream whose data took longer, or else the one with more data. Times count as equal if they differ by less
-    /// than a tenth of the connection's time. A FIN without data takes no time, because clients close connections at
-    /// any time.
+    /// Returns the stream to report first: the one for which an endpoint waited longer. If the waiting times differ by
+    /// at most a tenth of the connection's duration, it is the stream whose data took longer. If these times differ by
+    /// at most half of the duration, it is the stream with more data. The time before a FIN without data does not
+    /// count, because clients close connections at any time.
     #[must_use]
     pub fn main_stream(&self) -> Option<&StreamFindings> {
         let [opener, answerer] = [&self.streams.opener, &self.streams.answerer];
@@ -370,7 +370,7 @@ impl ConnectionFindings {
         self.streams.of(main.other()).as_ref()
     }
 
-    /// Returns the reason for which the limits of the main stream are not reported; `None` if they are reported, or if
+    /// Returns the reason why the limits of the main stream are not reported; `None` if they are reported, or if
     /// there is no data.
     #[must_use]
     pub fn limits_untold(&self) -> Option<Untold> {
@@ -553,7 +553,7 @@ impl WorstConnections {
             return;
         }
         self.found.push(findings);
-        // The list is sorted so rarely that the time does not matter.
+        // The list is sorted rarely, so the time for sorting is negligible.
         if self.found.len() >= self.most.saturating_mul(2).max(2) {
             self.cut();
         }

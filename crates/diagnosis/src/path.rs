@@ -6,8 +6,8 @@
 //!
 //! In a capture at the sender, ACKs show which segments arrive, and their round-trip times show the delays. In a
 //! capture at the receiver, the capture itself shows the arrivals, and the sender's timestamps, if there are any, show
-//! the queueing delay. A capture between both is evaluated like one at the sender, although it does not show events
-//! before the capture point.
+//! the queueing delay. A capture between the endpoints is evaluated like one at the sender, although it does not show
+//! events before the capture point.
 
 mod acks;
 pub(crate) mod bins;
@@ -78,10 +78,10 @@ const TIMESTAMPS: u64 = 12;
 const TOGETHER: Duration = Duration::from_micros(100);
 
 /// Inverse of the fraction of a full segment that a segment may lack before it counts as short (our choice: options
-/// reduce some segments by a few bytes).
+/// make some segments a few bytes shorter).
 const FULL_PARTS: u64 = 10;
 
-/// Maximum number of retransmissions that wait for their ACKs (our choice): those of one recovery.
+/// Maximum number of stored retransmissions whose ACKs have not arrived (our choice): those of one recovery.
 const UNPROVEN: usize = 64;
 
 /// Statistics about the path of one stream.
@@ -96,8 +96,7 @@ pub struct Survey {
     /// Round-trip time of the handshake; `None` if the capture lacks the handshake.
     handshake: Option<Duration>,
     trips: RoundTrips,
-    /// Stand-in for the minimum delay in a capture at the receiver, where only the delay in excess of the minimum is
-    /// known.
+    /// Assumed minimum delay in a capture at the receiver, where only the delay in excess of the minimum is known.
     way: Option<Duration>,
     one_way: OneWay,
     rates: Rates,
@@ -152,7 +151,8 @@ struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Distance {
     Known,
-    /// The delay is known. The handshake, whose segments are short, took this time.
+    /// The delay is known, but it may be that of short segments: the round-trip time of the handshake between the
+    /// capture point and the sender is this time.
     KnownOfShort(Duration),
     Unknown,
 }
@@ -264,8 +264,8 @@ impl Survey {
         let mut newest: Option<&Segment> = None;
         let mut oldest = newest;
         let mut payload: u64 = 0;
-        // An ACK of a retransmission also reports other segments, which may have arrived long before. For a segment
-        // that was sent more than once, it is unknown which transmission arrived.
+        // An ACK of a retransmission also acknowledges other segments, which may have arrived long before. If a segment
+        // was sent more than once, it is unknown which transmission arrived.
         let sent_once = |delivered: &Delivered| delivered.segment.transmissions == 1;
         // Without SACK, arrivals are invisible while a segment is missing.
         let blind = self.transfer.duplicates == Duplicates::Bare && self.stage != Stage::Open;
@@ -467,8 +467,8 @@ impl Survey {
         }
     }
 
-    /// Determines the capture point. At the receiver, an ACK takes a whole round trip until it arrives at the sender
-    /// and triggers data that is captured.
+    /// Determines the capture point. In a capture at the receiver, a whole round trip passes from an ACK to the capture
+    /// of the data that it triggers.
     fn locate(&mut self, arrival: &Arrival<'_>) {
         let late = arrival.at.since(arrival.captured);
         let Some(least) = self.trips.least() else {
@@ -488,8 +488,8 @@ const fn is_new(kind: SendingKind) -> bool {
     matches!(kind, SendingKind::First | SendingKind::Both)
 }
 
-/// Returns the number of segments sent together with the newest one and before it. The newest segment waits for them at
-/// the bottleneck, and their ACK may wait for the newest one.
+/// Returns the number of segments that were sent just before the newest one. The newest segment waits for these
+/// segments at the bottleneck, and their ACK may wait for the newest segment.
 fn ahead(delivered: &[Delivered]) -> usize {
     let segments = || delivered.iter().map(|delivered| &delivered.segment);
     let Some(newest) = segments().max_by_key(|segment| segment.order) else {
@@ -603,7 +603,8 @@ impl Analysis for Survey {
             self.series.idle(arrival.at);
         }
         if outstanding == 0 && arrival.window_left.is_none_or(|left| left >= self.smss) {
-            // At the receiver, a departure is captured late, so a round trip after it is meaningless.
+            // At the receiver, segments are captured one one-way delay after their departure, so the minimum round-trip
+            // time cannot be used.
             let least = least.filter(|_| self.place != Place::Receiver);
             self.writes.idle(arrival.at, least);
         }

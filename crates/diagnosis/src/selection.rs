@@ -1,9 +1,9 @@
-//! Selection of packets and connections, for every reading of a capture.
+//! Selection of packets and connections, used each time a capture is read.
 //!
 //! Packets are selected by a [`Filter`] and a [`TimeRange`] before any connection receives them, so connections are
 //! numbered in the order of their first selected packets. Connections are selected by a [`Flow`] at the end of the
-//! reading. Packets keep their numbers and times in the whole capture, regardless of the selection. Two readings with
-//! the same selection give the same numbers to packets and connections.
+//! reading. A selection does not change the numbers and times of packets: both refer to the whole capture. Two readings
+//! with the same selection give the same numbers to packets and connections.
 
 use dupack_packet::CaptureTime;
 use dupack_packet::captured::TcpPacket;

@@ -193,7 +193,7 @@ impl Seen {
         self.rounds
             .departed(departure, explained, (&self.flight, in_flight));
         if self.rounds.current().marks.is_bounded() {
-            // The flight is low because the application lacks data, or the receiver lacks buffer space.
+            // The flight is low because the application has no data to send, or the receiver has no buffer space.
             self.probing.spoil();
         }
     }
@@ -226,8 +226,8 @@ impl Seen {
         self.end.since(self.begin).as_secs_f64()
     }
 
-    /// Returns the median flight after a loss without SACK, as a fraction of the window and in segments, and the number
-    /// of measurements.
+    /// Returns the median flight after a loss, as a fraction of the window and in segments, and the number of
+    /// measurements; `None` if the connection uses SACK.
     fn restarts_from_one(&self) -> Option<(f32, f32, u32)> {
         if self.flight.sack() == Sack::Seen {
             return None;
@@ -261,7 +261,7 @@ impl Seen {
 /// Maximum initial window, in segments, of RFC 3390 and RFC 2581. Only the dialect of ns-2 still uses it.
 const SMALL_INITIAL: u32 = 4;
 
-/// Returns the stack with which to simulate the sender. If the recovery is unknown, the most likely recovery is used.
+/// Returns a stack for a simulation of the sender. If the recovery is unknown, the most likely recovery is used.
 fn stack(
     recovery: &Identification<Recovery>,
     control: &Identification<Control>,

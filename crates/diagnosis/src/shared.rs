@@ -14,19 +14,20 @@
 //!
 //! Each condition excludes cases that the other does not. Streams that begin, pause or lose packets at the same time
 //! have similar delays on separate paths, but their delivered data rises and falls together. If an application
-//! alternates between two streams, these are complementary, but then their queues are not alike.
+//! alternates between two streams, their data is complementary, but their queueing delays are not similar.
 //!
 //! RFC 8382 (shared bottleneck detection for RTP media) groups streams by summary statistics of their one-way delay:
 //! skewness, variability, frequency of oscillation, and packet loss. The receivers in this RFC have no common clock. A
 //! capture has one, so the delays themselves can be compared; two similar bottlenecks with similar senders would have
-//! the same statistics. As in the RFC, delays are means over base time intervals, and only differences of delays count.
+//! the same statistics. As in the RFC, the delays of each base time interval are averaged, and only differences of
+//! delays count.
 //!
-//! Windows are at least as long as the maximum round-trip time: an ACK reports data that left the bottleneck up to one
-//! round trip before, at a different time for each stream.
+//! Windows are at least as long as the longest of the streams' minimum round-trip times: an ACK reports data that left
+//! the bottleneck up to one round trip before, at a different time for each stream.
 //!
-//! Streams are joined in pairs, the pair with the strongest evidence first, and the sum of a bundle is then compared
-//! with the next stream. At the end, every stream is compared with all others of its bundle. If the sum varies, the
-//! bottleneck is also used by streams that the capture does not contain, or it is not always full.
+//! Streams are joined in pairs, beginning with the pair that has the strongest evidence. The sum of this bundle is then
+//! compared with the other streams. At the end, every stream is compared with all others of its bundle. If the sum
+//! varies, streams outside the capture also use the bottleneck, or the bottleneck is not always full.
 
 mod bundle;
 mod candidate;
@@ -46,7 +47,7 @@ use bundle::Bundle;
 use evidence::{Comparison, Evidence};
 
 /// Minimum number of standard deviations by which the rates of streams are complementary. 64 streams form 2,016 pairs,
-/// and each pair is compared at four window widths. By chance, one of the pairs exceeds 4.8 in one of 150 captures.
+/// and each pair is compared at four window widths. In one of 150 captures, a pair exceeds 4.8 by chance.
 pub const DEVIATIONS_MIN: f64 = 4.8;
 
 /// Minimum number of standard deviations for bundles to be joined (our choice): at the end, each stream is compared
@@ -137,8 +138,8 @@ pub(crate) fn find(candidates: Candidates) -> SharedBottlenecks {
     }
 }
 
-/// Known comparisons of two bundles, by their first members and sizes. A comparison stays valid until one of the
-/// bundles grows.
+/// Comparisons of two bundles that were already made, indexed by the bundles' first members and sizes. A comparison
+/// stays valid until one of the bundles grows.
 type Known = HashMap<[(usize, usize); 2], Comparison>;
 
 /// Joins candidates until no more candidates match. Returns the bundles, and the indices of the candidates that could
@@ -235,7 +236,7 @@ fn against_others(all: &[Candidate], members: &[usize], member: usize) -> Option
 }
 
 fn told(all: &[Candidate], members: &[usize], each: Vec<Evidence>) -> Option<SharedBottleneck> {
-    // These values are those of the stream that shares the bottleneck for the longest time.
+    // The following values are taken from the stream that shares the bottleneck for the longest time.
     let time = |evidence: &&Evidence| evidence.width.saturating_mul(evidence.windows as u64);
     let longest = each.iter().max_by_key(time)?;
     let streams = members.iter().zip(&each).filter_map(|(place, evidence)| {

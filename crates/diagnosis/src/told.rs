@@ -1,4 +1,4 @@
-//! Estimate of a quantity: a value with its interval, or the reason for which it is unknown.
+//! Estimate of a quantity: a value with its interval, or the reason why it is unknown.
 
 /// Estimate of a quantity from a capture.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! Streams whose limits are not reported.
 //!
-//! A limit follows from the outstanding data, the times of its ACKs, and the granted windows. If the capture lacks
-//! these, [`Shares`] describes a transfer that did not happen. Therefore, it is not reported, and neither are stalls
-//! and lost time, which are based on the same facts. This decision is made only here, for every form of a diagnosis.
+//! A limit follows from the outstanding data, the times of its ACKs, and the granted windows. If these are missing from
+//! the capture, [`Shares`] is wrong. Therefore, the limits are not reported, and neither are stalls and lost time,
+//! which are based on the same facts. Only this module decides this, for every output format of a diagnosis.
 
 use crate::analyse::budget::{Group, Limit, Shares};
 use crate::consistency::{MISSING_MAX, Withdrawn};
@@ -12,12 +12,12 @@ use dupack_tcp::time::Duration;
 /// Minimum fraction of the time for a limit to be reported as the limit of the transfer (our choice).
 pub const MAIN_SHARE: f64 = 1.0 / 3.0;
 
-/// Minimum fraction of the time for a closed window to be reported although packets are missing, because ACKs show the
-/// window (our choice).
+/// Minimum fraction of the time for which the window is closed. The limits are then reported although packets are
+/// missing, because ACKs show the window (our choice).
 const SHUT: f64 = 0.5;
 
-/// Loss rate that keeps a window below 12 segments, regardless of the receive window (Mathis et al., CCR 1997: 1.2 /
-/// √p).
+/// Loss rate that keeps the congestion window below 12 segments, regardless of the receive window (Mathis et al., CCR
+/// 1997: 1.2 / √p).
 const LOSSES_PLAIN: f64 = 0.01;
 
 /// Reason for which the limits of a stream are not reported.
@@ -34,7 +34,7 @@ pub enum Untold {
 }
 
 impl Untold {
-    /// Returns the reason for which the limits of a stream are not reported; `None` if they are reported. `spurious` is
+    /// Returns the reason why the limits of a stream are not reported; `None` if they are reported. `spurious` is
     /// the number of the stream's spurious retransmissions.
     #[must_use]
     pub fn of(coverage: &Coverage, shares: &Shares, spurious: u64) -> Option<Self> {

@@ -20,9 +20,9 @@ use crate::threads::carry_out;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockSize {
-    /// Number of runs, including runs that measure harm. This limits memory.
+    /// Number of runs, including runs that measure harm. This number limits the memory.
     pub runs: usize,
-    /// Approximate number of packets. This limits the work that is lost by an interruption.
+    /// Approximate number of packets. This number limits the work that is lost by an interruption.
     pub packets: u64,
 }
 
@@ -86,7 +86,7 @@ pub fn blocks(plan: &Plan, size: BlockSize) -> Vec<Block> {
     let points = plan.points().len();
     for point in 0..points {
         let here = plan.work_at(point..point + 1);
-        // Measuring harm doubles the cost of each stack.
+        // `each` is the cost of one run. `here` includes the runs that measure harm.
         let each = packets_at(plan, point) + PACKETS_PER_RUN;
         runs += here;
         packets = packets.saturating_add(each.saturating_mul(here as u64));

@@ -1,8 +1,9 @@
 //! Distribution of a plan's runs in batches to external workers.
 //!
 //! [`Deal::order`] returns the next batch, and [`Deal::enter`] takes the results of batches in any order. Runs without
-//! a result are given out again once their order is [given up](Deal::give_up), and no run is entered twice. Finished
-//! runs are stored in and found in journals as in a single process. The results are identical to the last bit.
+//! a result are given out again once their order is [given up](Deal::give_up), and no run is entered twice. As in a
+//! single process, finished runs are stored in journals and are not repeated. The results are the same as those of a
+//! single process, to the last bit.
 
 use std::borrow::Borrow;
 

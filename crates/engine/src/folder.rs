@@ -454,7 +454,7 @@ mod tests {
         let base = std::env::temp_dir().join(format!("dupack-whole-{}", std::process::id()));
         let path = base.join("out");
         let folder = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
-        // A crash can leave such a file.
+        // A crash can leave an incomplete file.
         fs::write(path.join("a.partial"), b"x").unwrap();
         let again = OutputFolder::create(&path, IfPresent::Refuse).unwrap();
         assert_eq!(again.path(), folder.path());

@@ -240,7 +240,7 @@ impl Journal {
     /// # Errors
     /// If the system reports an error.
     pub fn remove(&self) -> Result<(), JournalError> {
-        // This removes the file, or a link that has replaced it. A link is not followed.
+        // Removes the file, or a link that has replaced the file. A link is not followed.
         fs::remove_file(&self.path).map_err(|e| system("remove", &self.path, &e))?;
         // If the folder cannot be synced, the journal may reappear after a crash of the machine, which is harmless.
         let _ = self.path.parent().map(file::sync_folder);
@@ -252,8 +252,8 @@ impl Journal {
             checked::line(line).map_err(|e| system("write", &self.path, &io::Error::other(e)))?;
         let mut to = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = to.file.write_all(&text) {
-            // If the disk is full, a part of the line may have been written. It is removed so that the next line starts
-            // on its own line.
+            // If the disk is full, a part of the line may have been written. This part is removed, so that the next
+            // record starts on a new line.
             let _ = to.file.set_len(to.whole);
             to.lost += 1;
             return Err(system("write", &self.path, &error));

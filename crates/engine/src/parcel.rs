@@ -1,5 +1,5 @@
 //! Serialisation of work for external workers: an [`Order`] is sent to a worker, and a parcel with the outcomes is
-//! returned. Both are compact bytes.
+//! returned. Both have a compact binary format.
 //!
 //! Numbers keep all of their bits. A parcel names its engine, and identifies the experiment by the
 //! [`Fingerprint`](dupack_lab::run::Fingerprint)s of its runs. Parcels of another experiment or another engine are
@@ -298,7 +298,8 @@ mod tests {
             Err(ParcelError::Form { .. })
         ));
         let mut older = bytes;
-        // This is the position of the last digit of the engine, whose length precedes it.
+        // `last` is the position of the last digit of the engine's name, because one byte with the length of the name
+        // precedes the name.
         let last = engine().len();
         older[last] ^= 1;
         let Err(ParcelError::Engine { theirs, ours }) = read_parcel(&plan, &older) else {

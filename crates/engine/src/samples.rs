@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-/// Reciprocal of the maximum cost of samples beyond the minimum number, as a fraction of the cost of all stored runs.
-/// The limit is needed because a campaign of papers has the runs of more than a hundred experiments.
+/// Reciprocal of a fraction of the cost of all stored runs. Samples beyond the minimum number are added as long as the
+/// total cost of the samples does not exceed this fraction. The limit is needed because a campaign of papers has the
+/// runs of more than a hundred experiments.
 const PART: u64 = 50;
 
 /// Returns the indices of the samples among the `held` runs, each of which has a kind and a cost. Samples are the

@@ -59,8 +59,8 @@ pub trait Set: Sync {
     /// Returns the estimated number of packets of `task`. Its running time is proportional to this number.
     fn packets(&self, task: Task) -> u64;
 
-    /// Returns two names for messages: that of the whole to which the experiment of `task` belongs, such as a paper,
-    /// and that of the experiment. Both may be empty.
+    /// Returns two names for messages: the name of the whole to which the experiment of `task` belongs, such as a
+    /// paper, and the name of the experiment. Both names may be empty.
     fn names(&self, task: Task) -> (Cow<'_, str>, Cow<'_, str>) {
         let _ = task;
         (Cow::Borrowed(""), Cow::Borrowed(""))

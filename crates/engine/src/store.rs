@@ -103,8 +103,8 @@ impl<I: Identity> Store<I> {
         Self::lock(OutputFolder::reopen(path), identity)
     }
 
-    /// Locks the folder, because two processes would overwrite each other's files. On file systems without locks, this
-    /// is not prevented.
+    /// Locks the folder, because two processes would overwrite each other's files. On file systems without locks,
+    /// simultaneous use is not prevented.
     fn lock(folder: OutputFolder, identity: I) -> Result<Self, FolderError> {
         let file = folder.path().join(I::FILE);
         let lock = File::open(&file).map_err(|e| FolderError::damaged(&file, &e))?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Amount {
     /// Number of runs.
     pub runs: usize,
-    /// Estimated number of packets of these runs. Their running time is proportional to it.
+    /// Estimated number of packets of these runs. The running time is proportional to this number.
     pub packets: u64,
 }
 
@@ -30,7 +30,8 @@ pub trait Watch: Sync {
         let _ = (total, done);
     }
 
-    /// Called at the start of a run of `experiment`, which is part of `whole`, such as a paper. Both may be empty.
+    /// Called at the start of a run of `experiment`, which is part of `whole`, such as a paper. Both names may be
+    /// empty.
     fn run_begins(&self, whole: &str, experiment: &str) {
         let _ = (whole, experiment);
     }

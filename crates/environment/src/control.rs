@@ -1,8 +1,9 @@
 //! Congestion control that follows an agent's orders.
 //!
-//! It is a plug-in like any other: the sender calls it at ACKs, losses and timeouts, and it returns the agent's orders.
-//! Therefore, an order takes effect at the sender's next call: a window at the next ACK, loss or timeout, a factor at
-//! the next ACK, and a rate with the next segment. No other part of the simulation knows about the agent.
+//! This control is a plug-in like any other: the sender calls it at ACKs, losses and timeouts, and the control returns
+//! the agent's orders. Therefore, an order takes effect at the sender's next call: a window at the next ACK, loss or
+//! timeout, a factor at the next ACK, and a rate with the next segment. No other part of the simulation knows about the
+//! agent.
 //!
 //! | agent sets | behaviour of the control |
 //! | --- | --- |

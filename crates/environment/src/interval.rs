@@ -15,7 +15,7 @@ pub enum Interval {
     /// A fixed time, such as `"10ms"`.
     Time(Duration),
     /// A multiple of the smoothed round-trip time of the agent's sender, such as `"rtt"` or `"0.5rtt"`. With several
-    /// agents, the longest one is used. Before the first sample, a step lasts until the next ACK.
+    /// agents, the longest of their round-trip times is used. Before the first sample, a step lasts until the next ACK.
     RoundTrips(f64),
     /// A step lasts until an ACK arrives at an agent's sender, or until its retransmission timer expires: `"ack"`.
     Ack,

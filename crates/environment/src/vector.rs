@@ -35,8 +35,8 @@ pub struct VectorEnvironment {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Autoreset {
-    /// The next step starts a new episode instead: its action is ignored, the reward is 0, and the observation is the
-    /// first one of the new episode.
+    /// The next step starts a new episode instead: the action of this step is ignored, the reward is 0, and the
+    /// observation is the first one of the new episode.
     #[default]
     NextStep,
     /// The step that ends an episode also starts the next one: the observation is the first one of the new episode, and

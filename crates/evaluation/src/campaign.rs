@@ -241,7 +241,7 @@ impl<'s> Campaign<'s> {
 
     /// Performs all runs and judges every criterion. Except in a quick look, a scenario whose runs do not decide a
     /// criterion is then run with more seeds. After an interrupt, the remaining runs are missing in the cards, and the
-    /// criteria that need them cannot be told.
+    /// criteria that need them are undecided.
     ///
     /// # Errors
     /// If the journal cannot be read or created.

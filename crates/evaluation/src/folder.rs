@@ -1,4 +1,5 @@
-//! The folder of a report card. It records the stacks and criteria of an evaluation, so that it can be resumed.
+//! The folder of a report card. The folder records the stacks and criteria of an evaluation, so that the evaluation can
+//! be resumed.
 
 use std::path::{Path, PathBuf};
 

@@ -20,8 +20,8 @@ pub(crate) fn found_in(parts: &[ScenarioResults], stack_folder: Option<&str>) ->
     found.collect()
 }
 
-/// Returns the results of all criteria on real packets. A criterion cannot be told if too few runs of a sender are
-/// valid, because the emulated path missed its timing.
+/// Returns the results of all criteria on real packets. A criterion is undecided if too few runs of a sender are valid
+/// because the emulated path missed its timing.
 pub(crate) fn found_on_wire(parts: &[ScenarioResults], stack_folder: Option<&str>) -> Vec<Found> {
     let found = parts.iter().flat_map(|part| {
         let too_few = !part.results.points_of_too_few().is_empty();

@@ -157,8 +157,8 @@ pub struct Scale {
     /// Extent.
     pub extent: Extent,
     /// Number of the set of seeds, counted from 1. The first set begins with as many seeds as the scenario's file has.
-    /// For criteria that these seeds do not decide, the set has four times as many. The second set begins after the
-    /// first, and so on. No two sets share a seed.
+    /// For criteria that these seeds do not decide, the set has four times as many seeds. The second set begins after
+    /// the first, and so on. No two sets share a seed.
     pub seed_set: u32,
 }
 

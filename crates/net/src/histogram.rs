@@ -60,8 +60,8 @@ impl Histogram {
         self.max
     }
 
-    /// Returns the quantile `q` (nearest rank): the smallest span that at least the fraction `q` of all spans does not
-    /// exceed, or `None` if the histogram is empty. A `q` of 0.5 gives the median.
+    /// Returns the quantile `q` (nearest rank): the smallest recorded span such that at least the fraction `q` of all
+    /// spans is not longer, or `None` if the histogram is empty. A `q` of 0.5 gives the median.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         let rank = ((q.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).max(1);

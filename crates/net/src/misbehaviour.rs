@@ -4,7 +4,7 @@
 //! Wetherall and Anderson, "TCP Congestion Control with a Misbehaving Receiver" (Computer Communication Review 29(5),
 //! 1999), and from SACK:
 //!
-//! * *ACK division*: an ACK of n bytes is divided into several ACKs of a part of these bytes each. The window of a
+//! * *ACK division*: an ACK of n bytes is divided into several ACKs, each for a part of these bytes. The window of a
 //!   sender that counts ACKs grows several times as fast; a sender that counts bytes is not affected (RFC 3465
 //!   §2.3).
 //! * *Optimistic ACKs*: data is acknowledged before it has arrived, or although it was lost. The sender
@@ -14,7 +14,8 @@
 //!   It sends new data without repairing losses until the retransmission timer expires, because the cumulative ACK does
 //!   not advance. Then it must discard the SACK information (RFC 2018 §8).
 //!
-//! The receiver behind the misbehaviour is honest: only data that it has in order counts as delivered.
+//! The misbehaviour is added to an honest receiver: only data that the honest receiver has in order counts as
+//! delivered.
 
 use dupack_tcp::segment::{Ack, SackBlock, SackBlocks};
 use dupack_tcp::seq::SeqNumber;

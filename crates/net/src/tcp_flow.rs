@@ -1,8 +1,8 @@
 //! A TCP flow in the network: the two ends exchange segments as packets.
 //!
 //! Timers are lazy. Each end has one timer in the event queue. If the timer fires before the deadline, which may have
-//! moved back many times, it is set again. A retransmission timer that every ACK restarts therefore costs the event
-//! queue nothing.
+//! moved back many times, the timer is set again. A retransmission timer that every ACK restarts therefore costs the
+//! event queue nothing.
 
 use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment};
 use dupack_tcp::sender::{Transmit, TransmitKind};

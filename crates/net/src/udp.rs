@@ -225,7 +225,7 @@ mod tests {
             poisson.len()
         );
         // The source is on for half of 1000 s, with periods of 0.1 s on average. This gives 5000 cycles of 100 ± 100
-        // packets, with a standard deviation of about 1.4 % · √(1/2) of 500000.
+        // packets, with a standard deviation of about 1 % of 500,000 packets.
         let on_off = UdpPattern::OnOff {
             rate,
             on: Spans::Exponential { mean: second / 10 },

@@ -148,7 +148,7 @@ impl LogNormal {
 
     fn draw(self, stream: &mut Stream) -> f64 {
         let (mean, deviation) = self.of_logarithm();
-        // One embedded object in six is drawn again, so in practice this limit is never reached.
+        // One embedded object in six is drawn again, so the limit of 1000 draws is never reached in practice.
         for _ in 0..1000 {
             let size = libm::exp(stream.normal(mean, deviation));
             if (self.min..self.max).contains(&size) {

@@ -27,7 +27,8 @@ use thiserror::Error;
 
 use crate::emit::{EmitError, MAX_HEADER_BYTES};
 
-/// Number of bytes that [`Snap::Headers`] keeps of each packet: any IP and TCP header, and some payload.
+/// Number of bytes of each packet that [`Snap::Headers`] keeps: the IP and TCP headers, regardless of their options,
+/// and some payload.
 pub const HEADERS_SNAP_BYTES: u32 = 128;
 const _: () = assert!(HEADERS_SNAP_BYTES as usize >= MAX_HEADER_BYTES);
 
@@ -155,8 +156,8 @@ pub enum CaptureError {
     /// The segment does not fit into a packet.
     #[error("cannot build a packet for the capture")]
     Packet(#[from] EmitError),
-    /// The packet is earlier than the last written packet. Packets must be written in the order of time; a packet for
-    /// which this is not possible must be scheduled.
+    /// The packet is earlier than the last written packet. Packets must be written in the order of their times. Packets
+    /// that are known before earlier packets must be scheduled.
     #[error("the packet at {at} is out of order: the capture has already reached {reached}")]
     Late {
         /// Time of the packet.
@@ -206,7 +207,7 @@ struct Scheduled {
 pub struct CaptureWriter<W: Write> {
     file: PcapNgWriter<BufWriter<W>>,
     snap: Snap,
-    /// Scheduled packets by time, and then in the order of scheduling.
+    /// Scheduled packets, sorted by time and then by the order of scheduling.
     scheduled: BTreeMap<(CaptureTime, u64), Scheduled>,
     scheduled_so_far: u64,
     /// Time of the last written packet.
@@ -274,8 +275,8 @@ impl<W: Write> CaptureWriter<W> {
         self.append(at, packet, comment)
     }
 
-    /// Stores `packet` until the capture reaches `at`, or ends. This is for packets that are known ahead of time, such
-    /// as the handshake of a flow that has not started.
+    /// Stores `packet` until the capture reaches `at`, or ends. This method is for packets that are known before their
+    /// time, such as the handshake of a flow that has not started.
     pub fn schedule(&mut self, at: CaptureTime, packet: Vec<u8>, comment: Option<String>) {
         self.scheduled
             .insert((at, self.scheduled_so_far), Scheduled { packet, comment });

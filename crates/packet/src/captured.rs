@@ -1,5 +1,5 @@
-//! Reads capture files of any origin: pcap and pcapng, plain or compressed with gzip, down to the TCP header of each
-//! packet.
+//! Reader of capture files of any origin: pcap and pcapng, plain or compressed with gzip. It parses each packet down to
+//! the TCP header.
 //!
 //! ```
 //! use dupack_packet::captured::{CaptureReader, Tally};
@@ -23,12 +23,12 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `input.rs` | bytes in large pieces, decompressed |
+//! | `input.rs` | bytes of the file, decompressed, in large pieces |
 //! | `pcap.rs`, `pcapng.rs` | records of the file |
 //! | `link.rs` | from the frame to the IP packet |
 //! | `packet.rs` | from the IP packet to the TCP header |
 //! | `tunnel.rs` | from the IP packet to an encapsulated IP packet |
-//! | `tally.rs`, `note.rs` | summaries of everything else for users |
+//! | `tally.rs`, `note.rs` | counts of packets, and problems of the file, for users |
 //!
 //! **The input is untrusted.** No input causes a panic, and no length in a file is trusted beyond a bound
 //! ([`PACKET_BYTES_MAX`], [`BLOCK_BYTES_MAX`]): memory grows with the bytes read, not with the announced lengths. A
@@ -87,7 +87,7 @@ pub struct Captured<'a> {
     pub heading: Heading,
     /// Length of the packet on the link, in bytes.
     pub original_len: u32,
-    /// First bytes of the packet, as many as were kept.
+    /// Captured bytes of the packet: the first ones.
     pub bytes: &'a [u8],
 }
 
@@ -110,7 +110,7 @@ struct Record {
     interface: u32,
     heading: Heading,
     original_len: u32,
-    /// Start of the packet's bytes in the buffer. `len` is the number of bytes that were kept.
+    /// Start of the packet's bytes in the buffer. `len` is the number of captured bytes.
     start: usize,
     len: usize,
 }
@@ -137,13 +137,13 @@ impl Order {
         }
     }
 
-    /// Returns the number at offset `at` of `bytes`; 0 if `bytes` end before.
+    /// Returns the 32-bit number at offset `at` of `bytes`; 0 if `bytes` is too short.
     fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
         let rest = bytes.get(at..).unwrap_or_default();
         rest.first_chunk().map_or(0, |bytes| self.u32(*bytes))
     }
 
-    /// Does the same as [`Self::u32_at`], for a 16-bit number.
+    /// Returns the 16-bit number at offset `at` of `bytes`; 0 if `bytes` is too short.
     fn u16_at(self, bytes: &[u8], at: usize) -> u16 {
         let rest = bytes.get(at..).unwrap_or_default();
         rest.first_chunk().map_or(0, |bytes| self.u16(*bytes))

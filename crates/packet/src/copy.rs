@@ -1,5 +1,5 @@
-//! Copies packets of a capture to another capture, unchanged, with comments. The copy is in pcapng format, with one
-//! interface per link type.
+//! Writer that copies packets of a capture, unchanged, to another capture and adds comments. The copy is in pcapng
+//! format, with one interface per link type.
 
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
@@ -15,7 +15,7 @@ use pcap_file::{DataLink, Endianness};
 use crate::capture::{CaptureError, cut};
 use crate::captured::{Captured, LinkType};
 
-/// Writes a capture of packets that are copied from another capture.
+/// Writer of a capture whose packets are copied from another capture.
 pub struct CopyWriter<W: Write> {
     file: PcapNgWriter<BufWriter<W>>,
     /// Link types of the interfaces so far, in order.

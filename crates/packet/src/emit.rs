@@ -1,4 +1,4 @@
-//! Writes a segment of a connection as an IPv4 or IPv6 packet into the caller's buffer.
+//! Writing of a connection's segment, as an IPv4 or IPv6 packet, into the caller's buffer.
 //!
 //! No memory is allocated, and the payload is written once, in place. Real connections and captures of simulated
 //! connections use the same code.

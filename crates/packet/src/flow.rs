@@ -1,9 +1,9 @@
 //! Simulated flow as a TCP connection in a capture.
 //!
-//! The endpoint sends data in one direction and acknowledgments in the other, and its connection is established from
-//! the start. Analysers need more: a handshake with the window scale and the negotiated options, acknowledgment numbers
-//! in data, sequence numbers in ACKs, and both halves of the timestamps. [`FlowCapture`] generates these; everything
-//! else was exchanged in the simulation.
+//! A simulated flow sends data in one direction and acknowledgments in the other, and its connection is established
+//! from the start. Analysers need more: a handshake with the window scale and the negotiated options, acknowledgment
+//! numbers in data, sequence numbers in ACKs, and both halves of the timestamps. [`FlowCapture`] generates these;
+//! everything else comes from the simulation.
 //!
 //! The capture corresponds to one taken at the sender: data has the time of its transmission, and ACKs have the time of
 //! their arrival.
@@ -114,8 +114,8 @@ pub struct Marking {
 }
 
 impl FlowConfig {
-    /// Creates a flow with segments of `mss` bytes, without options, and with a window of at most 64 KiB. Both ends
-    /// count from 1; their SYNs have number 0.
+    /// Creates a flow with segments of `mss` bytes, without options, and with a window of at most 64 KiB. The data of
+    /// both endpoints begins with sequence number 1, and their SYNs have number 0.
     #[must_use]
     pub const fn new(endpoints: Endpoints, mss: u32) -> Self {
         Self {
@@ -203,8 +203,8 @@ impl FlowCapture {
     /// Schedules SYN, SYN-ACK and ACK: the SYN one `rtt` before `established`, and the others at `established`, when
     /// data may be sent. `comment` is stored with the SYN, and usually contains the name of the flow.
     ///
-    /// This must be called before the capture reaches the time of the SYN. If flows start at different times, it must
-    /// be called for all of them before anything else is written.
+    /// This method must be called before the capture reaches the time of the SYN. If flows start at different times, it
+    /// must be called for all of them before any other packet is written.
     ///
     /// # Errors
     ///
@@ -284,7 +284,7 @@ impl FlowCapture {
     }
 
     /// Schedules the end of a finished transfer: the sender's FIN at `at`, and the receiver's FIN-ACK and the last ACK
-    /// one `rtt` later. This must be called at `at`, when all data has been acknowledged.
+    /// one `rtt` later. This method must be called at `at`, when all data has been acknowledged.
     ///
     /// # Errors
     ///
@@ -498,8 +498,8 @@ fn window_field(bytes: u32, scale: u8) -> u16 {
     u16::try_from(bytes >> scale).unwrap_or(u16::MAX)
 }
 
-/// Returns the TSval of a packet from the receiver that arrives at `at`. The simulated receiver has no such clock, and
-/// only the analyser sees it, so an offset of half a round-trip time does not matter.
+/// Returns the TSval of a packet from the receiver that arrives at `at`. The simulated receiver has no clock for
+/// timestamps, and only analysers use this value, so an offset of half a round-trip time does not matter.
 const fn receiver_clock(at: CaptureTime) -> u32 {
     (at.as_unix_nanos() / RECEIVER_TICK_NS) as u32
 }

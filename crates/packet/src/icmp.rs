@@ -21,7 +21,7 @@ const HEADER: usize = 8;
 /// Minimum number of bytes of a TCP header that an error quotes (RFC 792).
 const QUOTED_TCP: usize = 8;
 
-/// Length of an IPv6 header in bytes. `IPV4_HEADER`: length of an IPv4 header without options.
+/// Lengths in bytes of an IPv6 header without extensions, and of an IPv4 header without options.
 const IPV6_HEADER: usize = 40;
 const IPV4_HEADER: usize = 20;
 
@@ -50,7 +50,7 @@ pub enum IcmpParseError {
     /// A checksum is wrong.
     #[error("the checksum is wrong")]
     Checksum,
-    /// The message is not an error, or is an error that does not concern packets: echo, redirect, source quench.
+    /// The message reports no error about a packet: echo, redirect or source quench.
     #[error("not an ICMP error that concerns TCP")]
     NoError,
     /// The quoted packet is not a TCP segment, is too short, or was not sent by the receiver of the message.
@@ -163,7 +163,7 @@ impl Quoted {
                 (address(12)?, address(16)?, bytes.get(length..)?)
             }
             6 => {
-                // The hosts here send no extension headers.
+                // This project's hosts send no extension headers.
                 let header = bytes.get(..IPV6_HEADER)?;
                 if header[6] != IpNumber::TCP.0 {
                     return None;

@@ -1,7 +1,7 @@
 //! Parses packets: IPv4 or IPv6, then TCP, with checksums.
 //!
-//! The input is untrusted. Anything but a complete TCP segment is an error, which contains the reason. Invalid options
-//! of a valid segment are skipped, as hosts do.
+//! The input is untrusted. Every input other than a complete TCP segment gives an error with the reason. Invalid
+//! options of a valid segment are skipped, as hosts do.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -18,7 +18,7 @@ use crate::plugin::{Declaration, entry_of};
 pub struct Catalog(RwLock<Entries>);
 
 impl Catalog {
-    /// Returns a snapshot of the catalog. This is cheap.
+    /// Returns a snapshot of the catalog. A snapshot is cheap.
     pub fn now(&self) -> Entries {
         let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
         entries.clone()

@@ -74,7 +74,7 @@ impl Selected {
     }
 }
 
-/// Diagnoses a capture. Returns the findings as JSON, and as CSV with one line per stream of data.
+/// Diagnoses a capture. Returns the findings as JSON, and as CSV with one line per data stream.
 ///
 /// `selected` has a `flow`, a `filter` and two times, `since` and `until`. With `what_if`, the diagnosis also predicts
 /// the completion times of other senders for the worst connection; `stacks` names these senders. `both` is a second
@@ -186,8 +186,8 @@ const fn asking_runs(what_if: bool) -> usize {
     }
 }
 
-/// Predicts the completion times of other senders for the worst connection. Does nothing unless `wanted`, or if there
-/// is no connection.
+/// Predicts the completion times of other senders for the worst connection. Returns `None` if the prediction is not
+/// `wanted`, if there is no connection, or if only a part of the capture was read.
 fn ask(
     found: &Diagnosis,
     wanted: bool,

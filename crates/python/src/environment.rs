@@ -112,7 +112,7 @@ impl Environments {
         self.vector().threads()
     }
 
-    /// Turns the hash of each episode's trace on or off, from the next episode on.
+    /// Enables or disables the hash over the trace of each episode, from the next episode on.
     fn fingerprint(&self, on: bool) {
         self.vector().set_fingerprint(match on {
             true => Fingerprint::On,

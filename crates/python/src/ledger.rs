@@ -14,10 +14,10 @@ use crate::plan::Plan;
 use crate::results::Results;
 use crate::watch::{Counts, attended};
 
-/// A batch: number of the order, the order, number of runs of the order, and approximate cost of the order.
+/// A batch: the number of the order, the order, its number of runs, and its approximate cost in packets.
 type Batch<'py> = (u64, Bound<'py, PyBytes>, usize, u64);
 
-/// Runs of a plan that are due, assigned to a worker, or finished.
+/// The runs of a plan, and the state of each run: due, assigned to a worker, or finished.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Ledger {
@@ -31,8 +31,8 @@ pub struct Ledger {
 
 impl Ledger {
     /// Creates a ledger that stores finished runs in `begun`, and does not assign runs that are stored there already.
-    /// The ledger repeats some of the stored runs as a check, on as many threads as `execution` says, and calls `tick`
-    /// during this check. Also returns the exception that interrupted this check, if any.
+    /// As a check, the constructor repeats some of the stored runs on the number of threads in `execution`, and calls
+    /// `tick` during this check. Also returns the exception that interrupted this check, if any.
     pub fn new(
         py: Python<'_>,
         plan: Plan,
@@ -80,9 +80,10 @@ impl Ledger {
 
 #[pymethods]
 impl Ledger {
-    /// Returns the next batch: the number of the order, the order, its number of runs, and its approximate cost. A
-    /// batch of more than one run has at most `packets` packets, and is at most one of `parts` equal parts of the work
-    /// that is due. Returns `None` if no run can be assigned before others are returned, or if all runs are done.
+    /// Returns the next batch: the number of the order, the order, its number of runs, and its approximate cost in
+    /// packets. A batch of more than one run has at most `packets` packets, and is at most one of `parts` equal parts
+    /// of the work that is due. Returns `None` if no run can be assigned before others are returned, or if all runs are
+    /// done.
     fn order<'py>(
         &self,
         py: Python<'py>,

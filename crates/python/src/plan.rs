@@ -47,7 +47,8 @@ pub struct Checked {
 
 #[pymethods]
 impl Plan {
-    /// Checks the experiment `text`. Error messages call it `name`. Paths in it are relative to `folder`.
+    /// Checks the experiment `text`. Error messages call the experiment `name`. Paths in the experiment are relative to
+    /// `folder`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -197,7 +198,8 @@ impl Plan {
     }
 
     /// Performs all runs block by block. Each block is written to `folder` in the format `parts` (`csv` or `parquet`),
-    /// and then dropped from memory. Returns the contents of the folder, or the exception that interrupted the runs.
+    /// and then dropped from memory. Returns the warnings and the table as text, or the exception that interrupted the
+    /// runs.
     #[pyo3(signature = (folder, jobs, tick=None, resume=false, parts=None))]
     fn stream(
         &self,

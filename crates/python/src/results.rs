@@ -157,12 +157,12 @@ impl Results {
         py.detach(|| table(&self.results, name))
     }
 
-    /// Returns everything in one object, as in `results.json`.
+    /// Returns all results as one JSON object, as in `results.json`.
     fn json(&self) -> String {
         comparison::json_text(&self.results, &self.judged, &self.plan.0.catalog)
     }
 
-    /// Returns the table for a terminal of this width, in columns.
+    /// Returns the results as a table for a terminal with a `width` in columns.
     fn text(&self, width: Option<u16>) -> String {
         comparison::text(&self.results, Legend::Whole, Colour::No, width)
     }
@@ -205,7 +205,8 @@ impl Results {
     }
 }
 
-/// Performs one run over time for every stack. If an algorithm is in Python, the thread keeps the interpreter's lock.
+/// Performs one run over time for every stack. If an algorithm is in Python, the calling thread holds the interpreter's
+/// lock.
 fn over_time(plan: &Runs) -> Option<OverTime> {
     let place = Place::of_plan(plan);
     let conduct = Conduct {

@@ -1,4 +1,4 @@
-//! Experiments with more runs than memory holds. Runs are written to files as they finish.
+//! Experiments whose results do not fit into memory. Runs are written to files as they finish.
 
 use std::path::PathBuf;
 
@@ -40,8 +40,8 @@ pub fn format(word: &str) -> Option<Format> {
     }
 }
 
-/// Performs all runs of `plan`, with or without harm, and calls `tick` during the runs. Returns the outcome, or the
-/// exception that interrupted the runs. Finished parts are kept.
+/// Performs all runs of `plan`, with or without the measurement of harm, and calls `tick` during the runs. Returns the
+/// outcome, or the exception that interrupted the runs. Files of finished runs are kept.
 pub fn stream(
     py: Python<'_>,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! Supervision of runs. Some runs need the interpreter all the time.
+//! Supervision of runs. Runs with an algorithm in Python need the interpreter all the time.
 //!
 //! Runs of stacks in Rust use all threads, without the interpreter's lock ([`attended`]). If an algorithm is in Python,
 //! the runs of the experiment are performed one at a time on the calling thread, which keeps the interpreter's lock.
@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use crate::plugin::{is_python, take_fatal};
 use crate::watch::{Counts, TICK, attend, attended, lost};
 
-/// Interval at which this thread allows other Python threads to run during a simulation, and looks for signals.
+/// Interval at which the calling thread allows other Python threads to run during a simulation, and looks for signals.
 const BREATH: Duration = Duration::from_millis(10);
 
 /// Threads on which runs are performed.

@@ -46,8 +46,8 @@ impl Table {
         self.0.num_rows()
     }
 
-    /// Returns a column as bytes, and the NumPy type of the numbers. A column of other values is a list, with the type
-    /// `object`.
+    /// Returns a column of numbers as bytes, with their NumPy type. Returns a column of other values as a list, with
+    /// the type `object`.
     fn column<'py>(
         &self,
         py: Python<'py>,

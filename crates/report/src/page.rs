@@ -41,7 +41,7 @@ pub enum Depth {
     Detail,
 }
 
-/// A piece of a section.
+/// An element of a section.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]

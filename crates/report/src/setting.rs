@@ -42,7 +42,8 @@ pub(crate) fn subtitle_of(
             parts.push(seeds);
         }
         Medium::Wire(record) => {
-            // An amount of 0 means that the senders run until the end of the run, like senders that share a path.
+            // An amount of 0 means that the senders have unlimited data and send until the end of the run, as they do
+            // if they share a path.
             parts.push(match record.bytes.as_bytes() {
                 0 => format!("{} over real packets", e.duration),
                 _ => format!("{} over real packets", record.bytes),

@@ -98,7 +98,7 @@ impl SendBuffer {
         has_room && self.unsent.is_none_or(|most| 2 * stand.unsent() < most)
     }
 
-    /// Checks after an ACK if there is enough space again.
+    /// Records after an ACK that a blocked writer may continue, if there is enough space.
     pub(crate) fn review(&mut self, stand: Stand) {
         if self.is_full && self.is_writable(stand) {
             self.is_full = false;
@@ -110,7 +110,7 @@ impl SendBuffer {
         self.progress.is_none() || self.is_writable(stand)
     }
 
-    /// Returns the number of bytes of the current write that are already written.
+    /// Returns the number of bytes that the current write has already written.
     pub(crate) fn done(&self) -> u64 {
         self.progress.unwrap_or(0)
     }

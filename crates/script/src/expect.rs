@@ -1,4 +1,4 @@
-//! Compares the packets that the endpoint sends with the packets that a script expects.
+//! Comparison of the packets that the endpoint sends with the packets that a script expects.
 
 use dupack_tcp::connection::Outgoing;
 use dupack_tcp::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub(crate) struct Window {
 /// The packet that was sent in place of an expected packet: one segment, or several segments in one burst.
 struct Came {
     at: Instant,
-    /// The packet in the script's numbers.
+    /// The packet, with the script's sequence numbers and timestamps.
     packet: Packet,
     segments: usize,
     /// `true` if the packet ends where the application's data ended when the packet was sent.
@@ -98,7 +98,7 @@ impl Player<'_> {
     }
 
     /// Merges consecutive segments that were sent at the same time into one packet, as long as the script expects a
-    /// longer packet. The reason is that Linux passes several segments to the device at once.
+    /// longer packet: Linux passes several segments to the device at once.
     fn gather(&mut self, index: usize, first: Departed, expected: &Packet) -> Came {
         let strict = self.stage.settings.strict_segments();
         let line = &mut self.stage.lines[index];
@@ -147,7 +147,7 @@ impl Player<'_> {
         if let (Some(expected), Some(actual)) = (expected.window, actual.window) {
             compare("window", u32::from(expected), u32::from(actual));
         }
-        // Within the written data, the buffers of a kernel determine where PSH is set, so PSH is ignored there.
+        // Before the end of the written data, the buffers of a kernel determine where PSH is set, so PSH is ignored.
         let ignored = match came.ends_the_data || actual.len == 0 {
             true => 0,
             false => Packet::PSH,

@@ -93,7 +93,7 @@ impl Hold {
         self.pushed_end = to.written();
     }
 
-    /// Passes all data on if the time for this has come.
+    /// Passes all data on if the maximum waiting time of a corked segment has passed.
     pub(crate) fn lapse(&mut self, to: &mut Connection, now: Instant) {
         if self.due.is_some_and(|due| due <= now) {
             self.flush(to);

@@ -1,4 +1,4 @@
-//! Plays packetdrill scripts against the endpoint in simulated time.
+//! Player of packetdrill scripts against the endpoint, in simulated time.
 //!
 //! A [script](syntax) lists the packets that reach an endpoint, the calls of its application, and the packets that the
 //! endpoint must send, with their times. [`run`] plays a script against a
@@ -53,7 +53,7 @@ pub struct Options {
     pub tolerance: Duration,
     /// MTU of IPv6 scripts that do not set one: 1500, or the value that their runner uses.
     pub mtu_ipv6: u16,
-    /// Function that is called with each line that a script's code prints. Does nothing by default.
+    /// Function that is called with each line that a script's code prints. The default function does nothing.
     pub print: fn(&str),
 }
 

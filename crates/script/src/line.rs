@@ -26,7 +26,7 @@ pub(crate) struct Line {
     pub(crate) peer_finished: bool,
     /// Reason why the connection ended.
     pub(crate) reason: Option<Reason>,
-    /// `true` if the application was told that the connection has ended.
+    /// `true` if a call has reported the end of the connection to the application.
     pub(crate) error_told: bool,
     pub(crate) application: Presence,
     /// `true` if the application no longer reads.

@@ -1,7 +1,7 @@
 //! The connections of a stage, with their timers.
 //!
-//! A script may open very many connections one after another. The timers are therefore sorted, and only the timers of
-//! connections that were accessed are updated.
+//! A script may open a large number of connections one after another. Therefore, the timers are sorted, and only the
+//! timers of connections that were accessed are updated.
 
 use std::collections::BTreeSet;
 use std::ops::{Index, IndexMut};

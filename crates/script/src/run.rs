@@ -15,7 +15,7 @@ use crate::socket::{Answer, Attempt, Refusal};
 use crate::stage::{BEGINNING, Budget, Expired, Stage};
 use crate::syntax::{Call, Event, Expression, Script, What, When};
 
-/// Maximum delay of a packet up to which the packet is reported as late and not as missing.
+/// Maximum delay of a packet that is reported as late. A packet with a longer delay is reported as missing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Maximum time that the player waits for a packet that may come at any time.

@@ -366,7 +366,7 @@ impl Settings {
 #[derive(Clone, Copy, Debug)]
 struct Pacing {
     is_on: bool,
-    /// Pacing rate in slow start, as a percentage. `avoidance`: the percentage in congestion avoidance.
+    /// Pacing rates in slow start and in congestion avoidance, as percentages of the window per round-trip time.
     slow_start: u64,
     avoidance: u64,
     /// Size of a burst in segments.

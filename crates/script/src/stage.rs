@@ -16,7 +16,7 @@ use crate::wire::Echoes;
 /// more data also tests wrapping.
 const ISS: SeqNumber = SeqNumber(0xffff_0000);
 
-/// Start time of a script. It is not zero, because a time of zero might be that of a clock that was never read.
+/// Start time of a script. It is not zero, because zero could also be the time of a clock that was never read.
 pub(crate) const BEGINNING: Instant = Instant::from_nanos(1_000_000_000);
 
 /// Maximum number of timers that expire at the same time. More expirations indicate an endless loop.
@@ -224,7 +224,7 @@ impl Stage {
     }
 }
 
-/// Result of looking for an expired timer.
+/// Result of a search for an expired timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expired {
     Nothing,

@@ -1,8 +1,8 @@
 //! Additional programs in a running shell: `--name NAME` opens a door, and `--join NAME` enters it.
 //!
-//! The door is a socket in the abstract namespace (unix(7)). It has no file and vanishes with the shell. Only the same
-//! user may enter. The visitor receives the number of the first process at the command's end and enters the namespaces
-//! of this process. Programs that the visitor starts there end with the visitor and with the shell.
+//! The door is a socket in the abstract namespace (unix(7)). The socket has no file and is removed when the shell ends.
+//! Only the same user may enter. The visitor receives the number of the first process at the command's end and enters
+//! the namespaces of this process. Programs that the visitor starts there end with the visitor and with the shell.
 
 use std::env;
 use std::ffi::OsString;

@@ -63,8 +63,8 @@ impl Signals {
         Ok(Self(SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)?))
     }
 
-    /// Returns a signal that has requested the end of this process since the last call. This is for the time before
-    /// there is a program that signals are forwarded to.
+    /// Returns a signal that has requested the end of this process since the last call. The method is used before there
+    /// is a program to which signals are forwarded.
     pub(crate) fn asked_to_end(&self) -> io::Result<Option<Signal>> {
         let is_there = |fd: &SignalFd| {
             let mut files = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];

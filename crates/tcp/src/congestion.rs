@@ -1,4 +1,4 @@
-//! The second axis: congestion control, which increases the window and reduces it after congestion.
+//! Congestion control, the second axis of a stack. It increases the window, and reduces the window after congestion.
 
 use core::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! The third axis: loss differentiation, which attributes a loss to congestion or to the link.
+//! Loss differentiation, the third axis of a stack, which attributes a loss to congestion or to the link.
 
 use core::fmt::Debug;
 

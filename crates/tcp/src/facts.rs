@@ -42,8 +42,8 @@ pub struct AckFacts<'a> {
     /// Bytes in flight according to the recovery before the ACK. `Some` only for a control that is governed by a model
     /// ([`Governance::Model`](crate::congestion::Governance::Model)).
     pub prior_in_flight: Option<u64>,
-    /// Round-trip sample: of the segments that the ACK reports for the first time and that were sent only once, the one
-    /// sent last.
+    /// Round-trip sample: the age of the last sent of the segments that the ACK reports for the first time and that
+    /// were sent only once.
     pub rtt: Option<Duration>,
     /// TSecr, if the connection uses timestamps.
     pub timestamp_echo: Option<u32>,
@@ -137,7 +137,7 @@ pub struct Sent {
     pub segment: Segment,
     /// TSval of this transmission, if the connection uses timestamps.
     pub timestamp: Option<u32>,
-    /// Reason of the transmission.
+    /// Reason for the transmission.
     pub why: SendReason,
 }
 
@@ -356,7 +356,7 @@ impl LossFacts {
     ///
     /// While a lost segment keeps SND.UNA from advancing and the recovery sends new data, SND.NXT − SND.UNA grows to
     /// several windows, far more than was ever in flight. RFC 5681 uses FlightSize instead of `cwnd` because `cwnd` may
-    /// exceed the data in flight. Its intention is therefore the smaller of the two.
+    /// exceed the data in flight. The intended value is therefore the smaller of the two.
     #[must_use]
     pub fn flight_within_window(&self) -> f64 {
         (self.flight_size as f64).min(self.window.cwnd)

@@ -1,4 +1,5 @@
-//! The first axis: loss recovery, which determines lost segments, the next transmission, and the bytes in flight.
+//! Loss recovery, the first axis of a stack, which determines lost segments, the next transmission, and the bytes in
+//! flight.
 
 use core::fmt::Debug;
 
@@ -42,7 +43,7 @@ pub trait Recovery: Debug + Send {
     /// new ids, which `view` shows. All segments that are not sacked must be retransmitted. This is not a sign of
     /// congestion, and the control has not reduced the window.
     ///
-    /// Most recoveries handle it like a timeout.
+    /// Most recoveries handle this call like a timeout.
     fn on_cut(&mut self, view: &View<'_>) {
         self.on_rto(view);
     }
@@ -284,18 +285,18 @@ pub enum Next {
     Nothing,
     /// New data.
     New {
-        /// Reason of the transmission.
+        /// Reason for the transmission.
         why: SendReason,
-        /// Condition of the transmission.
+        /// Condition for the transmission.
         clearance: Clearance,
     },
     /// Retransmission of an outstanding segment.
     Retransmit {
         /// Id of the segment.
         id: SegmentId,
-        /// Reason of the transmission.
+        /// Reason for the transmission.
         why: SendReason,
-        /// Condition of the transmission.
+        /// Condition for the transmission.
         clearance: Clearance,
     },
 }

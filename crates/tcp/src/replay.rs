@@ -70,7 +70,8 @@ pub struct ReplayLimits {
     /// Maximum number of outstanding segments.
     pub segments: usize,
     /// Maximum distance, in bytes, of a packet beyond the highest byte seen before. A packet at a larger distance is
-    /// not after a gap in the capture, but invalid. No receive window is larger than 1 GiB (RFC 7323 §2.3).
+    /// treated as invalid, not as the first packet after a gap in the capture. No receive window is larger than 1 GiB
+    /// (RFC 7323 §2.3).
     pub jump_bytes: u64,
     /// Number of latest retransmissions that are stored to match DSACKs.
     pub repetitions: usize,
@@ -171,11 +172,11 @@ pub struct Heard<'a> {
     pub needless: Option<Needless>,
     /// Number of bytes that the ACK reports and whose transmission was not seen.
     pub unseen_bytes: u64,
-    /// State after the packet, with the retransmission timer restarted as in RFC 6298 §5.3.
+    /// State after the ACK, with the retransmission timer restarted as in RFC 6298 §5.3.
     pub view: View<'a>,
 }
 
-/// Another endpoint's connection. The [module](self) explains the calls.
+/// Reconstruction of another endpoint's connection. The [module](self) explains the calls.
 #[derive(Debug)]
 pub struct Replay {
     state: State,

@@ -1,4 +1,4 @@
-//! The fourth axis: the window after a loss that congestion did not cause.
+//! Response, the fourth axis of a stack, which chooses the window after a loss that congestion did not cause.
 
 use core::fmt::Debug;
 

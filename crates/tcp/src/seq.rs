@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_nearer_of_two_candidates_is_chosen() {
-        // The candidates are half the sequence space before and after the reference.
+        // The result lies within half the sequence space before or after the reference.
         let reference = 1 << 32;
         let number = |offset| SeqNumber(0).at(offset).offset(SeqNumber(0), reference);
         let half = 1 << 31;

@@ -186,8 +186,8 @@ impl Prior {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Reversal {
-    /// The recovery continues unchanged, and the window stays reduced. Otherwise, the recovery would retransmit
-    /// segments at the rate of the restored window.
+    /// The recovery continues unchanged, and the window stays reduced. If the window were restored, the recovery would
+    /// retransmit segments at the rate of the restored window.
     Refused,
     /// The recovery has left its recovery phase, if it was in one. If a segment is nevertheless lost, this contains the
     /// start of a new loss event.

@@ -373,8 +373,8 @@ mod tests {
         assert_eq!(said.tolerance().to_string(), "3ms");
     }
 
-    /// There are six transfers of 1 MB at 10 Mbit/s. Each takes 0.83 s with headers, plus half a second for its
-    /// network.
+    /// There are six transfers of 1 MB at 10 Mbit/s. Each transfer takes 0.83 s with headers, plus half a second for
+    /// its network.
     #[test]
     fn the_duration_is_estimated_in_advance() {
         let interrupt = dupack_lab::run::Interrupt::new();

@@ -83,7 +83,7 @@ pub struct FlowOutcome {
     /// retransmissions.
     pub segments: Option<(u64, u64)>,
     /// Data packets of the flow that had been offered to the path's link by then. This number is at most the number of
-    /// segments. It may be smaller, because some segments had not reached the link yet.
+    /// segments, and may be smaller because some segments had not reached the link yet.
     pub offered: u64,
     /// Packets among `offered` that the link dropped.
     pub dropped: u64,

@@ -28,7 +28,7 @@ pub const MAX_PACKET_BYTES: usize = 65_535;
 /// Maximum number of bytes that a device may put into a buffer in front of the packet.
 pub const HEADROOM_BYTES: usize = 16;
 
-/// Minimum size of a read buffer, in bytes. It holds any packet of any device.
+/// Minimum size of a read buffer, in bytes. A buffer of this size can contain any packet of any device.
 pub const BUFFER_BYTES: usize = HEADROOM_BYTES + MAX_PACKET_BYTES;
 
 /// Reads and writes IP packets without blocking.

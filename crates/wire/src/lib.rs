@@ -5,7 +5,7 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | `namespace` | network namespaces that vanish with the process |
+//! | `namespace` | network namespaces that are removed when the process ends |
 //! | `device` | sources and sinks of packets, the base of the modules below; a pair in memory |
 //! | `tun` | a TUN device of the kernel, with offload if the kernel supports it |
 //! | `path` | the simulator's links in real time between two devices |

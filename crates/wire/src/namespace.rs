@@ -1,9 +1,9 @@
-//! Network namespaces that vanish with the process.
+//! Network namespaces that are removed when the process ends.
 //!
 //! A [`Namespace`] has no name in the file system. A thread of this process, its keeper, lives in the namespace, as do
 //! all threads and children that the keeper starts. When all of these have ended, the kernel removes the namespace with
-//! all of its devices. This works no matter how the process ends, because the kernel kills the children with the keeper
-//! (`PR_SET_PDEATHSIG`).
+//! all of its devices. The namespace is removed no matter how the process ends, because the kernel kills the children
+//! with the keeper (`PR_SET_PDEATHSIG`).
 
 mod child;
 mod privilege;

@@ -80,8 +80,8 @@ pub struct PathConfig {
     pub backward_hop: Option<NarrowHop>,
     /// `true` to count packets also by their destination port ([`LaneReport::by_port`]).
     pub by_port: bool,
-    /// Additional delay on the backward link for packets from these ports. It gives flows over one link different
-    /// round-trip times.
+    /// Additional delay on the backward link for packets from these ports. With these delays, flows over one link have
+    /// different round-trip times.
     pub detours: BTreeMap<u16, Duration>,
     /// `true` to count the delivered payload, where each byte of TCP counts once ([`LaneReport::payload`]).
     pub count_payload: bool,

@@ -1,14 +1,14 @@
 //! TUN devices, which exchange IP packets with this machine's kernel.
 //!
 //! Packets that the kernel routes to the device are read from it, and packets that are written to it arrive at the
-//! kernel. The device belongs to the network namespace of the thread that opened it. It vanishes when it is dropped or
-//! the process ends.
+//! kernel. The device belongs to the network namespace of the thread that opened it. The device is removed when the
+//! [`Tun`] is dropped or the process ends.
 //!
-//! A device may have several queues. Each is a separate [`Tun`] with its own thread. [`Tun::open_queues`] explains how
-//! the kernel chooses the queue for a packet.
+//! A device may have several queues. Each queue is a separate [`Tun`] with its own thread. [`Tun::open_queues`]
+//! explains how the kernel chooses the queue for a packet.
 //!
-//! With offload, if the kernel supports it, packets of up to 64 KiB cross in one piece. A header in front of each
-//! packet describes the work that is left to do on it ([`Pending`]).
+//! With offload, if the kernel supports it, packets of up to 64 KiB cross the device as a whole. A header in front of
+//! each packet describes the work that is left to do on it ([`Pending`]).
 
 pub(crate) mod netlink;
 mod offload;
@@ -150,10 +150,10 @@ impl Tun {
     /// the same as [`open`](Self::open).
     ///
     /// The kernel puts a packet for the device into the queue to which a packet of the same connection, in either
-    /// direction, was last written. It remembers this queue for a limited time (3 s in Linux 6) and for a limited
-    /// number of connections (4096). For other packets, it chooses the queue by a hash of both addresses and ports.
-    /// When a queue is dropped, the packets that wait in it are lost, and later packets go to the other queues. The
-    /// device vanishes with its last queue.
+    /// direction, was last written. The kernel remembers this queue for a limited time (3 s in Linux 6) and for a
+    /// limited number of connections (4096). For other packets, the kernel chooses the queue by a hash of both
+    /// addresses and ports. When a queue is dropped, the packets that wait in it are lost, and later packets go to the
+    /// other queues. The device is removed with its last queue.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Predictions for other senders from a capture, compared with simulations of these senders. Some paths are shared with
-//! flows that the capture does not show.
+//! Predictions for other senders from a capture, compared with simulations of these senders. On some paths, flows that
+//! the capture does not show share the bottleneck.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_diagnosis::StreamFindings;
@@ -20,7 +20,7 @@ use dupack_truth::paths::judge::findings;
 
 /// Number of simulated runs whose mean counts as the truth.
 const RUNS: u64 = 10;
-/// Maximum relative error of a prediction that counts as right although its interval does not contain the truth.
+/// Maximum relative error of a right prediction whose interval does not contain the truth.
 const SHARE: f64 = 0.15;
 
 const CAPTURED: [&str; 8] = [
@@ -152,13 +152,13 @@ impl Question {
         plan.unwrap_or_else(|error| panic!("{error:?}\n{text}"))
     }
 
-    /// Describes the question in one line.
+    /// Returns a description of the question in one line.
     pub fn line(&self) -> String {
         let rest = self.rest.replace('\n', " ");
         format!("{} {} {} {rest}", self.seed, self.from, self.dialect)
     }
 
-    /// Diagnoses a capture at the sender. Returns `None` if the capture contains no data.
+    /// Captures the transfer at the sender, and diagnoses the capture. Returns `None` if the capture contains no data.
     pub fn found(&self) -> Option<StreamFindings> {
         findings(&self.captured(), End::Sender, self.least_rtt)
     }
@@ -284,7 +284,7 @@ impl Question {
     }
 }
 
-/// Stores the events of a flow until all its data is acknowledged.
+/// Observer that stores the events of a flow until all its data is acknowledged.
 struct Kept<'a> {
     bytes: u64,
     enough: &'a Interrupt,
@@ -309,12 +309,12 @@ impl Onlooker for Kept<'_> {
     }
 }
 
-/// Records the time at which all data is acknowledged.
+/// Observer that records the time at which all data is acknowledged.
 struct Until {
     isn: SeqNumber,
     bytes: u64,
     done: Option<Instant>,
-    /// Number of bytes that other flows had carried until then.
+    /// Number of bytes that other flows had carried until this time.
     others: u64,
 }
 

@@ -29,7 +29,7 @@ pub struct Sender {
     pub fails: Vec<String>,
     /// Criteria that are unrelated to the fault, and that the sender must not fail.
     pub keeps: Vec<String>,
-    /// Criteria for which the runs contradicted `fails` or `keeps`, with the reason.
+    /// Criteria for which the runs contradict `fails` or `keeps`, with the reason.
     #[serde(default)]
     pub differs: BTreeMap<String, String>,
 }
@@ -46,8 +46,8 @@ pub fn senders() -> Vec<Sender> {
 }
 
 impl Sender {
-    /// Returns the verdicts of `card` that contradict the table and are not listed as differences, and the listed
-    /// differences that no longer exist. Criteria that are not on the card do not count.
+    /// Returns messages about verdicts of `card` that contradict the table and are not listed in `differs`, and about
+    /// listed differences that no longer exist. Criteria that are not on the card do not count.
     #[must_use]
     pub fn complaints(&self, card: &Card) -> Vec<String> {
         let verdict = |key: &String| card.row(key).map(|row| row.verdict);

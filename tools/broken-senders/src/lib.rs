@@ -1,4 +1,4 @@
-//! Senders that are broken on purpose, each in one way, and the criteria that each must fail.
+//! Senders that are broken on purpose, each in one way, and the criteria that each sender must fail.
 //!
 //! A criterion of the report card is useful if there is a sender that fails only this criterion. The tests of this
 //! crate check that the senders fail the intended criteria. `examples/cards.rs` makes their cards for `cargo measure
@@ -63,7 +63,7 @@ pub fn catalog() -> Catalog {
 #[derive(Clone, Copy, Debug, Parameters)]
 struct Nothing {}
 
-/// Difference between a control and Reno.
+/// Difference between a broken control and Reno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     NoReduction,
@@ -132,7 +132,7 @@ impl CongestionControl for RenoBut {
     }
 }
 
-/// SACK recovery in which the loss differentiation judges timeouts, too.
+/// SACK recovery in which the loss differentiation also determines the cause of timeouts.
 #[derive(Debug)]
 struct Stubborn(Box<dyn Recovery>);
 
@@ -199,7 +199,8 @@ impl Recovery for Stubborn {
     }
 }
 
-/// Attributes every timeout to the link and every other loss to congestion, so that the timer is not doubled.
+/// Loss differentiation that attributes every timeout to the link, so that the timeout is not doubled, and every other
+/// loss to congestion.
 #[derive(Debug)]
 struct TimeoutsAreNoise;
 
@@ -221,7 +222,7 @@ impl Differentiation for TimeoutsAreNoise {
     }
 }
 
-/// Responds to losses of the link as Reno responds to all losses.
+/// Response to link losses that is the same as Reno's response to all losses.
 #[derive(Debug)]
 struct AsReno;
 

@@ -1,4 +1,5 @@
-//! Controls that are Reno except for one habit, which shows in few situations. Each should fail one criterion.
+//! Controls that differ from Reno in one habit, which has an effect only in a few situations. Each control should fail
+//! one criterion.
 
 use std::collections::VecDeque;
 
@@ -467,7 +468,7 @@ impl Habit for Sulks {
 
 #[derive(Debug)]
 struct Ratchet {
-    /// Windows, in bytes, after the losses of the last 20 s, with the times of the losses.
+    /// Times of the losses of the last 20 s, with the window after each loss in bytes.
     left: VecDeque<(Instant, f64)>,
 }
 

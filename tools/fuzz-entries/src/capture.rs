@@ -5,14 +5,16 @@ use std::io::{self, Read};
 use dupack_packet::captured::{CaptureReader, Cut, LinkType, Portion, Tally, TcpPacket};
 use dupack_packet::{Verify, parse};
 
-/// Maximum number of notes about a file: there are a dozen kinds, one of which may occur several times.
+/// Maximum number of notes about a file. There are a dozen kinds of notes, and notes of one kind may occur several
+/// times.
 const NOTES_MAX: usize = 20;
 
 /// Maximum size of files that are read a second time, byte by byte.
 const DRIPPED_BYTES_MAX: usize = 4096;
 
 /// Reads `bytes` as a capture file. Checks that packets are numbered and are not longer than their stated length, and
-/// that packets which the strict parser accepts are read in the same way.
+/// that packets which the strict parser accepts are read in the same way. Reads a small file again, one byte at a time,
+/// and checks that the result is the same.
 ///
 /// # Panics
 /// If a check fails.
@@ -54,7 +56,7 @@ fn read(file: impl Read) -> Option<(Vec<TcpPacket>, Tally, usize)> {
     Some((packets, tally, notes.len()))
 }
 
-/// Checks that a packet that a host would accept is read as the host reads it.
+/// Checks that a packet that a host would accept is read in the same way as by the host.
 fn agrees(bytes: &[u8], packet: Option<&TcpPacket>) {
     let Ok(strict) = parse(bytes, Verify::Nothing) else {
         return;

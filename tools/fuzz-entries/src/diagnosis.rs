@@ -1,4 +1,4 @@
-//! Fuzzer entry point that makes a whole capture of arbitrary bytes and reads it with every analysis.
+//! Fuzzer entry point that makes a whole capture from arbitrary bytes, and runs every analysis on this capture.
 
 use std::io::Cursor;
 use std::time::Duration as Time;
@@ -84,7 +84,7 @@ fn write(diagnosis: &Diagnosis) {
     }
 }
 
-/// Reads the capture again, to list its packets and to write an annotated copy.
+/// Reads the capture again to list its packets, and again to write an annotated copy.
 fn again(diagnosis: &Diagnosis, file: &[u8]) {
     let reader = || CaptureReader::new(Cursor::new(file)).expect("it was read before");
     let numbers: Vec<u64> = diagnosis.connections.iter().map(|one| one.number).collect();
@@ -141,8 +141,8 @@ struct World {
 }
 
 impl World {
-    /// Returns the packet of a step, which contains sender, flags, sequence number, length, ACK number, window and
-    /// options.
+    /// Returns the packet of a step. The bytes of the step choose the sender, flags, sequence number, length, ACK
+    /// number, window and options of the packet.
     fn packet(&mut self, step: [u8; STEP_BYTES]) -> Vec<u8> {
         let [who, flags, from, len, ack, window, wait, options, id] = step;
         self.micros += 1_u64 << (wait % 24);
@@ -217,7 +217,7 @@ impl World {
     }
 }
 
-/// Returns the IPv4 packet without its data: the capture contains only the headers.
+/// Returns the headers of the IPv4 packet, because the capture contains no data.
 fn ip(tcp: &[u8], len: u32, id: u8, side: usize) -> Vec<u8> {
     let total = 20 + tcp.len() as u32 + len;
     let mut packet = vec![0x45, 0];

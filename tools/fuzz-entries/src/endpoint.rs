@@ -14,7 +14,7 @@ use dupack_tcp::sender::CutRule;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
-/// Maximum number of segments in answer to one input: a window of the smallest segments, and some more.
+/// Maximum number of segments that answer one input: a window of the smallest segments, and some more.
 const ANSWERS_MAX: usize = 4000;
 
 /// Minimum number of bytes per segment, except for a few segments.
@@ -93,7 +93,7 @@ impl Bytes<'_> {
 struct World {
     connection: Connection,
     now: Instant,
-    /// Next sequence number after those that we have sent and that the peer may have seen.
+    /// Sequence number after the highest one that the connection has sent.
     our_next: SeqNumber,
     our_una: SeqNumber,
     peer_next: SeqNumber,
@@ -131,7 +131,7 @@ impl World {
         })
     }
 
-    /// Returns the configuration of a connection. It offers at most what `offered` offers.
+    /// Returns the configuration of a connection, which offers at most the features of `offered`.
     fn config(offered: Config, switches: u32, iss: u32, script: &mut Bytes<'_>) -> Config {
         let mut config = offered;
         config.mss = script.small() as u16 * 8;
@@ -236,7 +236,7 @@ impl World {
         }
     }
 
-    /// Delivers an ICMP error about a packet, from a router or forged.
+    /// Delivers an ICMP error about a packet. The error may be from a router or forged.
     fn icmp(&mut self, script: &mut Bytes<'_>) {
         let bits = script.small();
         let base = match bits & 1 {
@@ -376,8 +376,8 @@ impl World {
         }
     }
 
-    /// Checks that a connection without further input ends by itself if it has unsent data: a connection that does not
-    /// end has nothing to send.
+    /// Checks that a connection without further input does not wait forever with unacknowledged data. After 400 s, all
+    /// data is acknowledged, or the connection listens or is closed.
     fn finish(&mut self) {
         if self.connection.state() == State::Closed {
             assert_eq!(self.connection.next_timeout(), None);

@@ -1,6 +1,7 @@
-//! Entry points of the fuzzers in `fuzz/`. Each accepts arbitrary bytes and must not panic.
+//! Entry points of the fuzzers in `fuzz/`. Each entry point accepts arbitrary bytes and must not panic.
 //!
-//! The tests of this crate run the entry points with a stable compiler, on the corpus and on bytes from a seed.
+//! The tests of this crate are compiled by a stable compiler. They run the entry points on the corpus and on bytes from
+//! a seed.
 
 mod capture;
 mod codec;

@@ -1,10 +1,11 @@
 //! A hash of a crate's sources, made when the crate is built.
 //!
-//! A stored run is valid only as long as the code that made it has not changed. People forget to raise a version
-//! number, but a hash made by the crate's own build is always right, in a workspace and in a package.
+//! A stored run is valid only as long as the code that produced the run has not changed. People forget to raise a
+//! version number, but a hash that the crate's own build computes is always up to date, in a workspace and in a
+//! package.
 //!
-//! The build script of a crate calls [`emit`]. The crate reads the hash, which has sixteen hexadecimal digits, as
-//! `env!("DUPACK_SOURCE_HASH")`.
+//! The build script of a crate calls [`emit`]. The crate reads the hash, which consists of sixteen hexadecimal digits,
+//! as `env!("DUPACK_SOURCE_HASH")`.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

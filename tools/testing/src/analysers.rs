@@ -18,7 +18,7 @@ pub const UNVERIFIED: &str = "2";
 /// If the tool cannot be started for another reason.
 pub fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
     let mut command = Command::new(tool);
-    // The user's preferences are not used, because they may change any result or be unreadable.
+    // The user's preferences are not used, because they may change any result, or may be unreadable.
     command
         .env("HOME", "/nonexistent")
         .env_remove("XDG_CONFIG_HOME");

@@ -98,7 +98,7 @@ pub fn interrupt(child: &Child) {
     assert!(status.success());
 }
 
-/// Waits until `holds` returns `true`, for at most ten seconds. Returns `false` if this does not happen.
+/// Waits until `holds` returns `true`, for at most ten seconds. Returns `false` if `holds` never returns `true`.
 pub fn comes_true(mut holds: impl FnMut() -> bool) -> bool {
     for _ in 0..1000 {
         if holds() {

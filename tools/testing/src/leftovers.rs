@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
-/// Names of the devices that our runs make. Other devices may appear and vanish for other reasons.
+/// Names of the devices that our runs create. Other devices may appear and disappear for other reasons.
 const OURS: [&str; 4] = ["near", "far", "endpoint", "dupack0"];
 
 /// Returns our devices in the namespace of the calling thread.
@@ -17,7 +17,7 @@ pub fn devices() -> BTreeSet<String> {
     names.filter(|name| OURS.contains(&name.as_str())).collect()
 }
 
-/// Network namespaces, which are held open because the kernel reuses the numbers of namespaces that no longer exist.
+/// Network namespaces. They are held open, because the kernel reuses the numbers of namespaces that no longer exist.
 #[derive(Debug)]
 pub struct Namespaces(Vec<File>);
 

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-/// Environment variable that makes such tests fail instead of being skipped.
+/// Environment variable that makes these tests fail, instead of being skipped.
 pub const REQUIRE: &str = "DUPACK_REQUIRE_NAMESPACES";
 
 /// Reports the reason for which tests on real packets are skipped.

@@ -15,8 +15,8 @@ const RELEASE: &str = "release";
 /// assert!(cases == 4_000 || cases == 20_000);
 /// ```
 ///
-/// The cases of every run are the first of the cases before a release. If a test makes no sense with fewer cases, mark
-/// it `#[ignore]` instead, with the command that runs it as the reason.
+/// The cases of an ordinary run are the first of the cases that run before a release. If a test makes no sense with
+/// fewer cases, mark the test `#[ignore]` instead, with the command that runs the test as the reason.
 ///
 /// # Panics
 /// If `DUPACK_TEST_VOLUME` has another value than `release`.

@@ -1,8 +1,9 @@
-//! The captures at both ends of a transfer, altered as real captures are: by clocks, a NAT, middleboxes, and packets
-//! that a capture misses.
+//! The captures at both ends of a transfer, with changes that occur in real captures: different clocks, a NAT,
+//! middleboxes, and packets that are missing in a capture.
 //!
-//! The truth comes from the IPv4 identifications. The simulated ends use each of them once, so a packet that only one
-//! capture contains was lost. The identifications can be removed afterwards, so that a diagnosis cannot use them.
+//! The truth comes from the IPv4 identifications. The simulated ends use each identification once, so a packet that
+//! only the capture at its sender contains was lost. The identifications can be removed afterwards, so that a diagnosis
+//! cannot use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,16 +66,16 @@ impl Frame {
     }
 }
 
-/// Counts of what happened to the packets of one end.
+/// Counts of the fates of the packets that one end sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
     pub sent: u64,
     pub lost_data: u64,
     pub lost_acks: u64,
-    /// Packets that arrived after packets that were sent later.
+    /// Number of packets that arrived after packets that were sent later.
     pub reordered: u64,
     pub duplicated: u64,
-    /// Retransmissions of bytes that had already been sent in a packet that arrives.
+    /// Number of retransmissions of bytes that were already in an earlier packet which reaches the other end.
     pub needless: u64,
 }
 
@@ -140,8 +141,8 @@ impl Pair {
                 }
             }
         }
-        // Earliest position at which a packet sent after `frame` arrived. The packets are visited in reverse order of
-        // sending.
+        // Lowest position, in the order of arrival, of a packet that was sent after `frame`. The packets are visited in
+        // reverse order of sending.
         let mut earliest = usize::MAX;
         let mut sent: Vec<&Frame> = of(from).collect();
         for frame in sent.iter().rev() {

@@ -10,7 +10,7 @@
 //! | [`both`] | two captures, joined |
 //! | [`script`] | captures written packet by packet |
 //!
-//! The tests use only some of the transfers. The programs in `validation/diagnosis` print whole tables.
+//! The tests run only some of the transfers. The programs in `validation/diagnosis` print tables of all transfers.
 
 #![allow(
     missing_docs,

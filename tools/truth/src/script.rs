@@ -1,8 +1,8 @@
 //! Captures that are written packet by packet, for traffic that no simulation produces.
 //!
 //! A [`Script`] takes [`Packet`]s in any order and writes their headers and the given text to a pcap file in order of
-//! time. Each end numbers its IPv4 packets from 1, as a host does. Packets of another connection of the same host take
-//! numbers of the same sequence.
+//! time. Each end numbers its IPv4 packets from 1, as a host does. Packets of other connections of the same host take
+//! numbers from the same sequence.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -142,7 +142,7 @@ impl Packet {
         self
     }
 
-    /// Sets the IPv4 identification. Otherwise, the packet gets the next one of its host.
+    /// Sets the IPv4 identification. By default, the packet gets the next identification of its host.
     #[must_use]
     pub fn id(mut self, id: u16) -> Self {
         self.id = Some(id);
@@ -186,7 +186,7 @@ pub struct Script {
     ids: [u16; 2],
     /// Number of consecutive records that are written in reverse order of time.
     group: usize,
-    /// Number of bytes kept of each packet.
+    /// Number of bytes of each packet that the capture keeps.
     kept: usize,
 }
 
@@ -202,7 +202,7 @@ impl Script {
         }
     }
 
-    /// Adds a packet, which takes the next identification of its end.
+    /// Adds a packet. A packet without an identification gets the next one of its end.
     pub fn add(&mut self, mut packet: Packet) {
         let id = &mut self.ids[packet.from as usize];
         *id = id.wrapping_add(1);
@@ -210,7 +210,8 @@ impl Script {
         self.packets.push(packet);
     }
 
-    /// Adds a packet that is captured several times, once for each of `seen`.
+    /// Adds a packet that is captured several times. Each function in `seen` returns the packet as it appears in one of
+    /// these captures.
     pub fn add_each(
         &mut self,
         packet: Packet,
@@ -223,7 +224,7 @@ impl Script {
             .extend(seen.into_iter().map(|as_seen| as_seen(packet)));
     }
 
-    /// Uses up the next identification of an end, for a packet that is missing in the capture.
+    /// Skips the next identification of an end, for a packet that is missing in the capture.
     pub fn unseen(&mut self, from: End) {
         let id = &mut self.ids[from as usize];
         *id = id.wrapping_add(1);

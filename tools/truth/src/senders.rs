@@ -33,7 +33,7 @@ pub fn name_of(axis: Axis, report: &SenderReport) -> &'static str {
     name.unwrap_or("unknown")
 }
 
-/// Returns `true` if the diagnosis `said` names the truth, or a family that contains it.
+/// Returns `true` if the diagnosis `said` names the true algorithm, or a family that contains the true algorithm.
 pub fn is_right(truth: &str, said: &str) -> bool {
     let halves = ["reno", "vegas", "veno", "westwood", "westwood-linux"];
     said == truth

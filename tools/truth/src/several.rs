@@ -1,4 +1,4 @@
-//! Several transfers in one capture, with known shared bottlenecks.
+//! Several transfers in one capture, which share known bottlenecks.
 //!
 //! Every transfer has its own links to and from the bottleneck, so that round-trip times may differ. All transfers are
 //! captured at the same end: at the host that sends all of them, or at the host that receives all of them.

@@ -1,8 +1,8 @@
 //! The experiments of `crates/engine/tests/it/trace_hashes` in WebAssembly. [`run`] computes their trace hashes, and
 //! `run.mjs` compares these with the hashes of native runs.
 //!
-//! A WebAssembly module exchanges only numbers with JavaScript. A text is therefore passed as its address in the
-//! module's memory and its length.
+//! A WebAssembly module exchanges only numbers with JavaScript. Therefore, a text is passed as two numbers: its address
+//! in the module's memory, and its length.
 
 use std::sync::Mutex;
 

@@ -1,5 +1,5 @@
-//! Support for tests on real packets: a harness that gets the privilege to make network namespaces before the first
-//! thread starts, and functions that use the kernel's TCP at both ends of a path.
+//! Support for tests on real packets: a harness that acquires the privilege to create network namespaces before the
+//! first thread starts, and functions that use the kernel's TCP at both ends of a path.
 #![cfg(target_os = "linux")]
 
 use std::io::{self, Read, Write};
@@ -44,7 +44,7 @@ pub fn case_with(needs: &'static str, name: &str, test: fn()) -> Case {
     }
 }
 
-/// Number of tests that may run at once.
+/// Number of tests that may run at the same time.
 #[derive(Clone, Copy, Debug)]
 pub enum Together {
     /// One test at a time, because these tests measure time and would disturb each other.
@@ -274,7 +274,7 @@ pub fn wait_for_listener(namespace: &Namespace, address: SocketAddr) {
 /// Waits until `holds` returns `true`.
 ///
 /// # Panics
-/// If this does not happen within [`PATIENCE`].
+/// If `holds` does not return `true` within [`PATIENCE`].
 pub fn eventually(holds: impl Fn() -> bool) {
     const BETWEEN: Duration = Duration::from_millis(10);
     for _ in 0..PATIENCE.as_millis() / BETWEEN.as_millis() {

@@ -91,7 +91,7 @@ pub fn run(extent: &Extent) -> Result<(), String> {
     let making = [CONNECTIONS.to_owned(), extent.packets.to_string()];
     let (made, _) = output(Command::new(maker).arg(&capture).args(making))?;
     let measured = measure_all(extent.rounds, &capture, &folder);
-    // The capture is large, and creating it again takes only a minute.
+    // The capture is removed, because it is large and can be created again in a minute.
     let _ = fs::remove_file(&capture);
     let text = told(made.trim(), &measured?, &machine);
     let page = root().join(PAGE);

@@ -58,7 +58,7 @@ const AGENTS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Minimum number of steps in a measurement.
+/// Minimum number of steps in a measurement, summed over all environments.
 const STEPS: usize = 500_000;
 
 /// Number of steps of an episode, including the step that begins the next episode.
@@ -141,7 +141,7 @@ fn works(steps: &Path, ns3: Option<&Path>) -> Vec<Work> {
     let mut all = Vec::new();
     for (count, aim) in SIZES {
         for threads in threads.iter().copied().filter(|threads| *threads <= count) {
-            // For the other numbers of environments, one kind of agent is sufficient.
+            // For the other numbers of environments, one kind of agent is enough.
             let agents = if count == 64 || count == 1024 {
                 &AGENTS[..]
             } else {
@@ -304,8 +304,8 @@ fn line(row: &Row) -> String {
     )
 }
 
-/// Returns a sentence with the ratio of our speed to the speed of ns-3 on all processors, for environments with the
-/// same load.
+/// Returns a sentence with the ratios of our speed to the speed of ns-3 with a process on every processor, for
+/// environments with the same window on the same path.
 fn beside_ns3(rows: &[Row]) -> String {
     let median = |row: &Row| Spread::of(row.rates.iter().copied()).map(|spread| spread.median);
     let of = |begins: &str| {

@@ -1,5 +1,5 @@
-//! Builds `validation/peers/ns3/wifi-chain.cc` against ns-3.37, runs it on the scenarios in the same folder, and writes
-//! the results; or prints a table of the means of recorded results.
+//! Builds `validation/peers/ns3/wifi-chain.cc` against ns-3.37, runs this program on the scenarios in the same folder,
+//! and writes the results. With `--table`, prints a table of the means of recorded results instead.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -107,7 +107,7 @@ pub fn build(root: &Path, name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// A run: the names in its line of output, and its arguments.
+/// A run: its scenario and seed, which the line of output contains, and its arguments.
 struct Run {
     id: String,
     seed: u32,
@@ -261,7 +261,7 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Returns half the width of the 95 % confidence interval of the mean, if the number of runs is sufficient.
+/// Returns half the width of the 95 % confidence interval of the mean, if there are 2 to 10 runs.
 pub fn half_width(values: &[f64]) -> Option<f64> {
     let freedom = values.len().checked_sub(1)?;
     let t = T95.get(freedom.checked_sub(1)?)?;

@@ -14,8 +14,8 @@ pub fn find<'p>(page: &'p str, heading: &str) -> &'p str {
     }
 }
 
-/// Returns `page` with the section `text`, which begins with `heading`. It replaces the section with this heading, or
-/// is added at the end.
+/// Returns `page` with the section `text`, which begins with `heading`. The text replaces the section with this
+/// heading. If there is no such section, the text is added at the end.
 pub fn put(page: &str, heading: &str, text: &str) -> String {
     let text = text.trim_end();
     match find(page, heading) {

@@ -26,8 +26,8 @@ pub struct ShardsArgs {
     files: Vec<String>,
 }
 
-/// Experiments with losses that some stacks tolerate and others do not, 802.11 over an increasing number of hops, short
-/// flows that start and end, and a link that is closed for most of the time.
+/// Experiments whose runs differ in cost: losses that only some stacks tolerate, 802.11 over an increasing number of
+/// hops, short flows that start and end, and a link that is closed for most of the time.
 const EXPERIMENTS: [&str; 4] = [
     "examples/burst-losses.toml",
     "examples/radio-chain.toml",
@@ -98,7 +98,8 @@ pub fn run(args: &ShardsArgs) -> Result<(), String> {
     verdict(&measured)
 }
 
-/// Runs the shards of the experiment in `file`, one after the other. Each shard has its own folder below `folder`.
+/// Runs the shards of the experiment in `file`, one after the other, in the same folder below `folder`. This folder is
+/// removed after each shard.
 fn balance(program: &Path, file: &str, of: u32, folder: &Path) -> Result<Balance, String> {
     let (mut runs, mut seconds) = (0, Vec::new());
     for index in 1..=of {

@@ -274,7 +274,8 @@ fn size(folder: &Path) -> std::io::Result<u64> {
     Ok(bytes)
 }
 
-/// Time that a scheduler needs per task, in seconds. According to Dask's documentation, it is up to one millisecond.
+/// Time that a scheduler needs per task, in seconds. According to Dask's documentation, this time is up to one
+/// millisecond.
 const SCHEDULER_S: f64 = 0.001;
 
 /// Intended duration of a task, in seconds.
@@ -360,7 +361,7 @@ fn beside(what: &str, taken: &Taken, measured: &[Taken]) -> String {
     text
 }
 
-/// Describes the growth of memory with the number of runs per point, and with points × stacks.
+/// Returns a description of the growth of memory with the number of runs per point, and with points × stacks.
 fn costs(measured: &[Taken]) -> String {
     let [million, tenth, _, seeds, points] = measured else {
         return String::new();
@@ -378,7 +379,7 @@ fn costs(measured: &[Taken]) -> String {
     )
 }
 
-/// Describes the calculated time on many processors.
+/// Returns a description of the calculated time on many processors.
 fn on_many(million: &Taken) -> String {
     let each = million.processor_s / million.runs as f64;
     let per_task = (TASK_S / each).max(1.0).round();

@@ -171,7 +171,7 @@ fn sign(verdict: &str) -> &'static str {
     }
 }
 
-/// Returns text about the machine and the number of void runs.
+/// Returns a text about the machine and the number of void runs.
 fn circumstances(cards: &[(&Card, &WireCard)]) -> String {
     let mut text = "\n## Circumstances\n\n".to_owned();
     for (card, wire) in cards {

@@ -1,5 +1,5 @@
-//! Speed of the machine of a measurement. It is measured by a work of the first tables of docs/performance.md, so that
-//! speeds of different days and machines can be compared.
+//! Speed of the machine on which a measurement runs. The speed is measured by a work of the first tables of
+//! docs/performance.md, so that measurements of different days and machines can be compared.
 
 use std::fs;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ impl Yardstick {
         })
     }
 
-    /// Runs the work several times. It is called before, between and after the measurements.
+    /// Runs the work several times. A command calls this function before, between and after its measurements.
     // The function measures wall-clock time.
     #[allow(clippy::disallowed_methods)]
     pub fn hold(&mut self) -> Result<(), String> {

@@ -2,8 +2,8 @@
 //   packets=N setup_s=S run_s=S rss_kb=K
 // N: segments received in order; S: wall-clock time.
 //
-// htsim's TCP is NewReno without SACK and acknowledges every segment. Every flow has a sender and
-// a receiver behind links of their own, as in validation/peers/ns2/dumbbell.tcl and validation/peers/ns3/dumbbell.cc.
+// htsim's TCP is NewReno without SACK and acknowledges every segment. The sender and the
+// receiver of each flow are behind separate links, as in validation/peers/ns2/dumbbell.tcl and validation/peers/ns3/dumbbell.cc.
 
 #include "config.h"
 #include "eventlist.h"

@@ -3,8 +3,8 @@
 # N: acknowledged data packets at the end; S: wall-clock time.
 #
 # ns dumbbell.tcl [-key value ...]
-# Every flow has its own sender and receiver, each behind a separate link; with -access-rate 0 all of
-# them are at the two ends of the bottleneck.
+# Every flow has its own sender and receiver, each behind a separate link. With -access-rate 0, all senders
+# and receivers are at the two ends of the bottleneck.
 
 array set opt {
     flows        10
@@ -33,7 +33,7 @@ proc memory_kb {} {
     return $kb
 }
 
-# A packet carries only the headers that are used, which makes ns-2 faster and smaller.
+# A packet contains only the headers that are used, so that ns-2 is faster and needs less memory.
 remove-all-packet-headers
 add-packet-header Common Flags IP TCP
 set ns [new Simulator]

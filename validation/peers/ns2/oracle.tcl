@@ -85,7 +85,7 @@ proc link_event {what line} {
 [$ns link $r1 $s]  trace-callback $ns "link_event down"
 [$ns link $r1 $r2] trace-callback $ns "link_event mid"
 
-# Variable traces go to a channel whose writes arrive here.
+# The traces of variables are written to a channel, which calls this procedure.
 set backoff 1
 proc variable_sink {op chan args} {
     global tcp backoff
@@ -114,7 +114,7 @@ set chan [chan create write variable_sink]
 fconfigure $chan -buffering none
 $tcp attach $chan
 
-# Starting the simulator resets the agent, and that sets ssthresh_ to window_.
+# The start of the simulator resets the agent and sets ssthresh_ to window_.
 proc begin {} {
     global tcp ftp opt
     $tcp set ssthresh_ $opt(ssthresh)

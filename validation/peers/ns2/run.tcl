@@ -27,7 +27,7 @@ foreach {key value} $argv {
     set opt($key) $value
 }
 
-# recovery -> sender, does the receiver send SACK blocks, sender settings
+# For each recovery: the agent of the sender, 1 if the receiver sends SACK blocks, and settings of the agent.
 array set agents {
     tahoe        {TCP          0 {}}
     reno         {TCP/Reno     0 {}}
@@ -43,7 +43,7 @@ if {![info exists agents($opt(recovery))]} {
 }
 foreach {kind sacked settings} $agents($opt(recovery)) break
 
-# One seed drives the phase of the sender's 10 ms clock (ns-2's default
+# One seed determines the phase of the sender's 10 ms clock (ns-2's default
 # stream), the losses and the start time.
 ns-random $opt(seed)
 set loss_rng [new RNG]
@@ -77,7 +77,7 @@ if {$opt(loss) > 0} {
     $em unit pkt
     $em set rate_ $opt(loss)
     $em ranvar $draw
-    # In front of the queue, on the data direction only.
+    # The losses occur in front of the queue, in the direction of the data only.
     $ns lossmodel $em $r $b
 }
 
@@ -103,8 +103,8 @@ $ns connect $tcp $sink
 set ftp [new Application/FTP]
 $ftp attach-agent $tcp
 
-# TCP/Fack leaves its timeouts out of nrexmit_; backoff_ doubles at every
-# timeout of every sender, so its increases are counted instead.
+# TCP/Fack does not count its timeouts in nrexmit_. At every timeout of every
+# sender, backoff_ doubles, so the increases of backoff_ are counted instead.
 set timeouts 0
 set backoff 1
 proc watch_backoff {op chan args} {
@@ -133,9 +133,9 @@ proc report {} {
     exit 0
 }
 
-# Starting the simulator resets the agents, and that sets ssthresh_ to window_.
+# The start of the simulator resets the agents and sets ssthresh_ to window_.
 if {$opt(ssthresh) > 0} { $ns at $start "$tcp set ssthresh_ $opt(ssthresh)" }
-# The SYN adds itself to what is produced.
+# The packets to send do not include the SYN, which the agent adds.
 if {$opt(packets) > 0} {
     $tcp proc done {} { report }
     $ns at $start "$ftp produce $opt(packets)"

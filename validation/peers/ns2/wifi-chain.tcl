@@ -5,7 +5,7 @@
 # ns wifi-chain.tcl [-key value ...]
 # Stations are 200 m apart, with a range of 250 m and a carrier-sense range of 550 m (ns-2's default
 # radio). Data is sent at 11 Mbit/s and everything else at 1 Mbit/s, without RTS/CTS. ns-2 has no static
-# routes over radio: AODV finds a route, and again whenever it mistakes a lost frame for a broken link.
+# routes over radio: AODV finds a route, and a new one whenever it mistakes a lost frame for a broken link.
 
 array set opt { hops 5 window 8 size 1000 duration 200 seed 1 }
 foreach {key value} $argv {
@@ -28,7 +28,7 @@ Mac/802_11 set basicRate_ 1Mb
 Mac/802_11 set PLCPDataRate_ 1Mb
 Mac/802_11 set RTSThreshold_ 3000
 
-# Nothing is traced: without -agentTrace and its like ns-2 still formats and discards lines.
+# Tracing is off: without options such as -agentTrace, ns-2 would format the lines of a trace and discard them.
 set ns [new Simulator]
 set null [open /dev/null w]
 $ns trace-all $null

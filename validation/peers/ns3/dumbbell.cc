@@ -2,11 +2,11 @@
 //   packets=N setup_s=S run_s=S rss_kb=K steps=N
 // packets: segments received in order; S: wall-clock time.
 //
-// Either every flow has a sender and a receiver behind separate links, or (--access-rate=0) all flows
-// run between the two ends of the bottleneck.
+// The sender and the receiver of each flow are behind separate links. With --access-rate=0, all flows run
+// between the two ends of the bottleneck.
 //
-// With --step=S the simulator stops every S seconds and continues, as it must for an agent: for `cargo measure
-// environments`.
+// With --step=S, the simulator stops every S simulated seconds and continues, as it must for an agent. `cargo
+// measure environments` uses this option.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -86,7 +86,8 @@ void SetDefaults() {
         Config::SetDefault("ns3::TcpSocket::DelAckTimeout", TimeValue(Seconds(options.delack)));
     }
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(kReceiveBuffer));
-    // The source keeps it full from the start, and every packet in it costs memory.
+    // The send buffer is no larger than the window: the source keeps the buffer full from the start, and every
+    // packet in the buffer needs memory.
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(options.window * options.size));
 }
 
@@ -99,7 +100,7 @@ PointToPointHelper LinkOf(double rate, double delay, uint32_t queue) {
     return link;
 }
 
-// Gives a link its addresses, and no queue except the device's.
+// Assigns addresses to a link. The link has no queue except the queue of the device.
 Ipv4InterfaceContainer Address(const NetDeviceContainer& devices) {
     static Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.252");
     const Ipv4InterfaceContainer interfaces = addresses.Assign(devices);
@@ -229,7 +230,7 @@ int main(int argc, char* argv[]) {
     const auto ended = Clock::now();
     std::printf("packets=%lu setup_s=%.3f run_s=%.3f rss_kb=%ld steps=%lu\n", Delivered(sinks),
                 Elapsed(started - begun).count(), Elapsed(ended - started).count(), PeakMemoryKb(), steps);
-    // The operating system takes the memory back faster than the simulator's destructors.
+    // End the process without the simulator's destructors: the operating system releases the memory faster.
     std::fflush(stdout);
     std::_Exit(0);
 }

@@ -1,14 +1,14 @@
-// One queue discipline of ns-3.37 behind a transmitter of constant rate, without any network: for
-// `cargo measure queues`, which gives the same packets to ours (crates/net/examples/queue_alone.rs).
+// One queue discipline of ns-3.37 behind a transmitter of constant rate, without a network. `cargo
+// measure queues` gives the same packets to our disciplines (crates/net/examples/queue_alone.rs).
 //
-// Standard input describes the run, a word or more per line:
+// Standard input describes the run:
 //   discipline codel|fq_codel|pie|red      rate BPS      limit PACKETS      seed N
 //   from S      until S                    packets that arrive before `from` do not count
 //   target MS   interval MS   ecn 0|1      of CoDel, FQ-CoDel and PIE (interval: PIE's update)
 //   min P   max P   probability X   weight X            of RED, in packets
-//   packet NS FLOW BYTES                   a packet that arrives at that time in any case
-//   window NS RTT_NS BYTES                 a source that starts then: see class Window
-// It prints: offered N delivered N dropped N marked N wait_s MEAN
+//   packet NS FLOW BYTES                   a packet that arrives at this time
+//   window NS RTT_NS BYTES                 a source that starts at this time: see class Window
+// The program prints: offered N delivered N dropped N marked N wait_s MEAN
 
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
@@ -67,8 +67,8 @@ bool IsCounted(Time came) { return came >= Seconds(setting.from); }
 
 void Offer(uint32_t flow, uint32_t bytes, Window* source, uint64_t number);
 
-// A window of packets that grows and halves as Reno's does, without retransmissions: it learns the fate of a
-// packet a round trip after the packet has left the queue or was dropped.
+// A source whose window grows and halves as Reno's does, without retransmissions. The source learns the fate of
+// a packet one round trip after the packet has left the queue or was dropped.
 class Window {
   public:
     Window(uint32_t flow, Time rtt, uint32_t bytes) : m_flow(flow), m_rtt(rtt), m_bytes(bytes) {}
@@ -221,7 +221,7 @@ struct Arrival {
 std::vector<Source> sources;
 std::vector<Arrival> arrivals;
 
-// One event at a time, as there may be a million.
+// Schedules one arrival at a time, because there may be a million arrivals.
 void Arrive(size_t n) {
     Offer(arrivals[n].flow, arrivals[n].bytes, nullptr, n);
     if (n + 1 < arrivals.size()) {
@@ -269,7 +269,9 @@ int main() {
     Read();
     RngSeedManager::SetSeed(1);
     RngSeedManager::SetRun(setting.seed);
-    // ns-3 spares a queue with fewer bytes than MinBytes, RFC 8289 one with at most that many: therefore one more.
+    // ns-3 does not drop if the queue has fewer bytes than MinBytes, but RFC 8289 does not drop if the queue has at
+    // most this number of bytes. Therefore the value for
+    // RFC 8289 is larger by 1.
     Config::SetDefault("ns3::CoDelQueueDisc::MinBytes", UintegerValue(setting.ns3 ? 1500 : 1501));
     queue = Make();
     queue->TraceConnectWithoutContext("Drop", MakeCallback(&Dropped));

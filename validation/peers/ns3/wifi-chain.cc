@@ -1,8 +1,8 @@
 // One run of an 802.11b scenario in ns-3.37. Prints one line of results.csv:
 //   id,seed,goodput_bps,mac_failures,mac_drops,relay_drops,tcp_retransmissions,events,wall_s,cpu_s
 //
-// Either a chain (node 0 sends to node `hops`) or a single cell (`stations` saturated senders
-// around one receiver). README.md explains every option and every choice.
+// The scenario is a chain (node 0 sends to node `hops`) or a single cell (`stations` saturated senders
+// around one receiver). README.md explains every option and every design decision.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -106,7 +106,7 @@ void ShowFrame(uint32_t node, WifiConstPsduMap psdus, WifiTxVector vector, doubl
 }
 
 void SetDefaults() {
-    // A packet waits as long as it must; only a full queue drops.
+    // The time that a packet waits is not limited: only a full queue drops packets.
     const QueueSize limit(QueueSizeUnit::PACKETS, kQueue);
     Config::SetDefault("ns3::WifiMacQueue::MaxSize", QueueSizeValue(limit));
     Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(10000)));
@@ -123,13 +123,13 @@ void SetDefaults() {
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(kPayload));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(1));
-    // The send buffer limits the window: ns-3.37 crashes at a loss if the receive buffer does.
+    // The send buffer limits the window, because ns-3.37 crashes at a loss if the receive buffer limits it.
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(65535));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(options.window * kPayload));
 }
 
-// A chain along the x axis, or the stations on a circle around the receiver, which is the last
-// node, so that it hears all of them with the same power.
+// Places a chain along the x axis, or the stations on a circle around the receiver, which is the last
+// node. The receiver receives all stations of the circle with the same power.
 void Place(const NodeContainer& nodes) {
     auto positions = CreateObject<ListPositionAllocator>();
     for (uint32_t i = 0; i < nodes.GetN(); ++i) {
@@ -161,7 +161,7 @@ NetDeviceContainer InstallWifi(const NodeContainer& nodes) {
     phy.Set("RxNoiseFigure", DoubleValue(0.0));
     phy.Set("CcaEdThreshold", DoubleValue(sense));
     phy.Set("CcaSensitivity", DoubleValue(sense));
-    // Weaker signals do not exist for the receiver, not even as interference.
+    // The receiver ignores weaker signals, even as interference.
     phy.Set("RxSensitivity", DoubleValue(options.far ? -150.0 : sense));
     phy.SetPreambleDetectionModel("ns3::ThresholdPreambleDetectionModel",
                                   "MinimumRssi", DoubleValue(ThresholdDbm(kReceiveRange)));
@@ -176,8 +176,8 @@ NetDeviceContainer InstallWifi(const NodeContainer& nodes) {
     return wifi.Install(phy, mac, nodes);
 }
 
-// The first frame to a new neighbour would make every rate of 802.11b basic, and ACKs would then go
-// out at the rate of the data. Neighbours that are already known do not change the set.
+// The first frame to a new neighbour would make every rate of 802.11b a basic rate, and ACKs would then be
+// sent at the rate of the data. Neighbours that are already known do not change the set of basic rates.
 void KeepOneBasicRate(const NetDeviceContainer& devices) {
     for (uint32_t i = 0; i < devices.GetN(); ++i) {
         auto stations = DynamicCast<WifiNetDevice>(devices.Get(i))->GetRemoteStationManager();
@@ -188,7 +188,7 @@ void KeepOneBasicRate(const NetDeviceContainer& devices) {
     }
 }
 
-// Addresses, no queue but the interface's, known neighbours, and the routes of the chain.
+// Installs addresses, known neighbours and the routes of the chain. Only the interface has a queue.
 Ipv4Address InstallInternet(const NodeContainer& nodes, const NetDeviceContainer& devices) {
     InternetStackHelper stack;
     stack.Install(nodes);
@@ -220,14 +220,14 @@ void Watch(const NodeContainer& nodes, const NetDeviceContainer& devices, uint32
                                                          MakeBoundCallback(&ShowFrame, i));
         }
         if (i >= sources) {
-            // The traffic-control layer drops what the full queue below it cannot take.
+            // The traffic-control layer drops packets if the queue below it is full.
             nodes.Get(i)->GetObject<TrafficControlLayer>()->TraceConnectWithoutContext(
                 "TcDrop", MakeCallback(&OnRelayDrop));
         }
     }
 }
 
-// Every source starts at its own time between 1.0 s and 1.1 s.
+// Every source starts at a random time between 1.0 s and 1.1 s.
 void InstallTraffic(const NodeContainer& nodes, Ipv4Address destination, uint32_t sources) {
     const bool tcp = options.traffic == "tcp";
     const std::string factory = tcp ? "ns3::TcpSocketFactory" : "ns3::UdpSocketFactory";
@@ -247,7 +247,7 @@ void InstallTraffic(const NodeContainer& nodes, Ipv4Address destination, uint32_
             Simulator::Schedule(start + NanoSeconds(1), &WatchTcp,
                                 DynamicCast<BulkSendApplication>(source.Get(0)));
         } else {
-            // More than the link can carry, but not so much more that dropping takes time.
+            // More than the link can carry, but little enough that dropping packets takes little time.
             const double rate = std::min(8e6, 16e6 / sources);
             OnOffHelper constant(factory, target);
             constant.SetConstantRate(DataRate(static_cast<uint64_t>(rate)), kPayload);
@@ -257,7 +257,7 @@ void InstallTraffic(const NodeContainer& nodes, Ipv4Address destination, uint32_
     }
 }
 
-// Chance that a data frame of 1000 bytes and an ACK survive interference at a constant SINR.
+// Prints the probabilities that a data frame of 1000 bytes and an ACK are received at a constant SINR.
 void PrintErrorRates() {
     std::printf("sinr_db,data_11mbps,ack_1mbps\n");
     for (int db = -6; db <= 14; ++db) {

@@ -32,9 +32,9 @@ pub struct SenderGroup {
     pub name: &'static str,
     /// Name of the group's figure files.
     pub figure: &'static str,
-    /// Rate of the path in both directions.
+    /// Rate of the path in each direction.
     pub rate: &'static str,
-    /// Buffer of the path in both directions.
+    /// Buffer of the path in each direction.
     pub buffer: &'static str,
     /// Our senders, by their names in `dupack testbed`.
     pub senders: &'static [&'static str],
@@ -90,7 +90,7 @@ const TCP_RR: SenderGroup = SenderGroup {
     ..WESTWOOD
 };
 
-/// Figure 9(a) with the congestion control that shows the effect of today's receiver best.
+/// Figure 9(a) with today's receiver, and with the congestion control that shows the effect of this receiver best.
 const COMPRESSED: SenderGroup = SenderGroup {
     name: "Westwood, a receiver of today",
     figure: "compressed",
@@ -139,7 +139,7 @@ const DELAY: &str = "10ms";
 /// Maximum lateness of the packets of a run.
 const TOLERANCE: &str = "1ms";
 
-/// Size of a transfer, which is larger than any run can complete.
+/// Size of a transfer. No run can complete a transfer of this size.
 const BYTES: &str = "1GB";
 
 /// Number of seeds in the simulator, where runs are cheap.
@@ -256,7 +256,7 @@ fn run(options: &Options) -> Result<(), String> {
 }
 
 /// Runs all testbeds at the same time. At these rates, a path leaves most of the machine idle. If packets are late
-/// nevertheless, the path reports it.
+/// nevertheless, the path reports the lateness.
 fn run_all(testbeds: &[Testbed]) -> Result<Vec<TestbedResults>, String> {
     let watch = Told {
         done: AtomicUsize::new(0),

@@ -74,7 +74,8 @@ impl Page<'_> {
     pub fn write(&self, folder: &Path) -> Result<(), String> {
         let figures = folder.join("testbed");
         fs::create_dir_all(&figures).map_err(|e| format!("{}: {e}", figures.display()))?;
-        // The circumstances include the state of the repository, so they are read before the first figure changes it.
+        // The circumstances include the state of the repository, so they are read before the first figure changes this
+        // state.
         let circumstances = self.circumstances();
         let mut text = INTRODUCTION.to_owned();
         for half in [self.westwood, self.tcp_rr] {

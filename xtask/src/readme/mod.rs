@@ -31,7 +31,7 @@ struct List {
     command: Vec<Exception>,
 }
 
-/// A file that belongs to the reader according to a page.
+/// A file that a reader of a page is assumed to have.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fixture {
@@ -50,7 +50,7 @@ struct Before {
     command: String,
 }
 
-/// Commands that do not run in every run of the tests.
+/// Commands that run only before a release, or never.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Exception {
@@ -192,7 +192,7 @@ impl Place {
     }
 }
 
-/// A reader's shell. It runs commands one by one, and remembers the commands that set up the shell.
+/// The shell of a reader. The shell runs commands one by one, and remembers the commands that set it up.
 struct Shell<'p> {
     place: &'p Place,
     tier: Tier,

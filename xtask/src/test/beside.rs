@@ -1,4 +1,4 @@
-//! Checks that run at the same time as the tests, with a lower priority, because they need only a processor.
+//! Checks that run at the same time as the tests, with a lower priority. They need only processor time.
 //!
 //! This program starts itself as a second process, so that all checks have a common priority. Tests that use the wall
 //! clock begin when this process has ended.
@@ -27,8 +27,8 @@ pub struct BesideArgs {
 }
 
 /// Arguments of the lint for a change. All features, examples, benchmarks and the compiled half of the Python package
-/// are checked only before a release: PNG and PDF alone need as many crates as everything else; Arrow, Parquet and PyO3
-/// need a fifth of that. The tests compile the Python part, too.
+/// are checked only before a release: The output of PNG and PDF alone needs as many crates as everything else; Arrow,
+/// Parquet and PyO3 need a fifth of that number. The tests compile the Python part, too.
 const CLIPPY: [&str; 7] = [
     "clippy",
     "--workspace",

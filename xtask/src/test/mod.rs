@@ -49,7 +49,7 @@ pub enum Tier {
     Release,
 }
 
-/// Variable for the number of cases, which `tools/testing` and `python/tests/conftest.py` read.
+/// Environment variable for the volume of the tests. `tools/testing` and `python/tests/conftest.py` read the variable.
 pub const VOLUME: &str = "DUPACK_TEST_VOLUME";
 /// Value of the variable before a release.
 pub const RELEASE: &str = "release";
@@ -58,8 +58,8 @@ pub const RELEASE: &str = "release";
 const MARK: &str = "***";
 
 /// Arguments that build the tests of all crates and the library that is the compiled half of the Python package. One
-/// call builds both, so that both have the united features of all crates with their tests. Examples are left out,
-/// because no test runs them, and clippy compiles them.
+/// call builds both, so that cargo unifies the features of all crates and their tests for both. Examples are left out:
+/// no test runs them, and clippy compiles them.
 const TESTS: [&str; 4] = ["build", "--workspace", "--lib", "--tests"];
 
 /// The manifest of the workspace of instruments.
@@ -80,8 +80,8 @@ const INSTRUMENTS_FORMAT: [&str; 10] = [
     "dupack-validation-testbed",
 ];
 
-/// Arguments for the unit tests of `cargo measure`. They need few other crates; the lint of the whole workspace runs
-/// only before a release.
+/// Arguments for the unit tests of `cargo measure`. These tests need few other crates. The lint of the whole workspace
+/// of instruments runs only before a release.
 const MEASURE_TESTS: [&str; 6] = [
     "build",
     "--manifest-path",
@@ -111,8 +111,8 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
         ));
     }
     let missing = needs::missing();
-    // The list is also shown at the beginning, so that nobody must wait for the end of the tests to learn what is
-    // missing.
+    // The list is also shown at the beginning, so that a user need not wait for the end of the tests to see the missing
+    // requirements.
     let mut left_out: Vec<String> = missing.iter().map(|need| need.message()).collect();
     left_out.extend(python::missing());
     if args.require_all && !left_out.is_empty() {
@@ -134,7 +134,8 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
     Ok(())
 }
 
-/// Number of programs that use the wall clock and run at the same time. Each of them tolerates a load of four.
+/// Number of programs that use the wall clock and run at the same time. Each of these programs tolerates a load of
+/// four.
 const CLOCK_AT_ONCE: usize = 2;
 
 fn all_steps(tier: Tier, steps: &mut Steps) -> Result<TestCounts, String> {
@@ -200,8 +201,8 @@ fn is_from_nothing() -> bool {
     !names.any(|name| name.starts_with("libdupack_tcp"))
 }
 
-/// Accepted ratio of processor time to budget. On processors that share a core, or on a busy host, the same work needs
-/// up to this much more time.
+/// Accepted ratio of processor time to budget. On processors that share a core, or on a busy host, the processor time
+/// of the same work is larger by up to this factor.
 const NOISE: f64 = 1.2;
 
 /// Compares the processor time of all steps with the budget. On a slower machine, the budget is larger in proportion.

@@ -73,7 +73,7 @@ pub fn run(crates: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the name of a package, with the prefix that most of our packages have.
+/// Returns the full name of a package: adds the prefix of our packages if it is missing.
 fn package(name: &str) -> String {
     match name.starts_with("dupack-") || ["xtask", "own-recovery"].contains(&name) {
         true => name.to_owned(),

@@ -1,7 +1,8 @@
 //! Test programs. Cargo builds them, and this program runs them, so that they do not wait for cargo's lock.
 //!
 //! Most programs only use the processor. Programs that use the wall clock are named `clock`, or create network
-//! namespaces (`path`, `interop`). They run at the end, two at a time, because they wait for four fifths of their time.
+//! namespaces (`path`, `interop`). These programs run at the end, two at a time, because each of them only waits for
+//! four fifths of its time.
 
 use std::io::{self, BufRead, BufReader, Read};
 #[cfg(unix)]
@@ -40,7 +41,7 @@ pub struct Program {
     pub uses_the_clock: bool,
 }
 
-/// The needed part of cargo's message about a compiled target.
+/// The part of cargo's message about a compiled target that is needed here.
 #[derive(Deserialize)]
 struct Artifact {
     reason: String,

@@ -132,8 +132,8 @@ fn between(page: &str, table: &str) -> Option<String> {
     Some(format!("{before}{BEGIN}\n{table}{END}{after}"))
 }
 
-/// Returns the budget of the first tier, in seconds of processor time. The budget is stated on the page, and applies to
-/// a build from nothing.
+/// Returns the budget of the first tier, in seconds of processor time. The page states the budget, which applies to a
+/// build in an empty target folder.
 ///
 /// # Errors
 /// If the page cannot be read, or does not state the budget.

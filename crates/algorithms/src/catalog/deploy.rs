@@ -310,7 +310,7 @@ impl Deployment {
 
 /// Deployment of the stacks of a catalog.
 impl Catalog {
-    /// Returns every stack of default parameters that can be enabled on Linux, in the order of the recoveries.
+    /// Returns every stack with default parameters that can be enabled on Linux, in the order of the recoveries.
     #[must_use]
     pub fn deployable(&self) -> Vec<StackSpec> {
         let there = |axis| -> Vec<&Description> {
@@ -336,8 +336,9 @@ impl Catalog {
         stacks
     }
 
-    /// Returns the stack of default parameters that can be enabled and is closest to `stack`, according to its parts.
-    /// Returns `None` if a part does not name a replacement, or if the result is `stack` itself.
+    /// Returns the stack with default parameters that can be enabled and is closest to `stack`: each part that Linux
+    /// does not implement is replaced by the entry that it names, or by the algorithm that does nothing. Returns `None`
+    /// if a part has no replacement, if the result cannot be enabled, or if the result is `stack` itself.
     #[must_use]
     pub fn nearest_deployable(&self, stack: &StackSpec) -> Option<StackSpec> {
         let stands_for = |axis: Axis| {

@@ -174,8 +174,8 @@ pub(super) const fn mark_echo(needs: &Needs) -> MarkEcho {
 }
 
 /// Sets the behaviour of a connection in `dialect` apart from its sender: the times of its ACKs, its replies to
-/// unacceptable segments, its use of ECN, and its path MTU discovery. The delay of ACKs of a simulated receiver belongs
-/// to the experiment, which uses these settings only if it needs them.
+/// unacceptable segments, its use of ECN, and its path MTU discovery. The experiment sets the ACK delay of a simulated
+/// receiver, and uses these settings only if it needs them.
 pub const fn connect_as(dialect: Dialect, config: &mut Config) {
     match dialect {
         Dialect::Linux => {

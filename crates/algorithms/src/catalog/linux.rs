@@ -444,7 +444,7 @@ mod tests {
         let command = |value| knob.set(&value).map(|setting| setting.command());
         let wanted = "sysctl -w net.ipv4.tcp_pacing_ca_ratio=115";
         assert_eq!(command(Value::Real(1.15)).as_deref(), Some(wanted));
-        // A thousandth of a window per round trip is not a whole percentage.
+        // 1.155 is 115.5 %, which is not a whole percentage.
         assert_eq!(command(Value::Real(1.155)), None);
         assert_eq!(command(Value::Real(-1.0)), None);
         assert_eq!(command(Value::Real(1e300)), None);

@@ -178,7 +178,7 @@ fn in_unit(f: &mut fmt::Formatter<'_>, unit: &str) -> fmt::Result {
     }
 }
 
-/// Returns a duration, exact to the nanosecond; `None` if it cannot be represented exactly.
+/// Parses a duration, exact to the nanosecond; `None` if it cannot be represented exactly.
 fn span(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at(split);

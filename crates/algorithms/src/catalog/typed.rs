@@ -26,11 +26,11 @@
 //! }
 //! ```
 //!
-//! In a stack this is `mine(dup_threshold=2,exit=covered)`: the name of the field, and the variant of the enum in lower
-//! case with hyphens. Doc comments are printed unchanged. `basic` marks the few parameters that users change in
-//! practice: `dupack stacks` shows them first, and the others with `--all`. An algorithm without any marked parameter
-//! shows all of them. Parameters that several algorithms share are a
-//! separate struct, which each of them embeds. An algorithm that differs declares the difference:
+//! In the text of a stack, these parameters are written `mine(dup_threshold=2,exit=covered)`: a parameter has the name
+//! of its field, and a value is the variant of the enum in lower case with hyphens. Doc comments are printed unchanged.
+//! `basic` marks the few parameters that users change in practice: `dupack stacks` shows them first, and the others
+//! with `--all`. An algorithm without any marked parameter shows all of them. Parameters that several algorithms share
+//! are a separate struct, which each of them embeds. An algorithm that differs declares the difference:
 //!
 //! ```
 //! # use dupack_algorithms::catalog::{Parameters, Switch};
@@ -55,8 +55,7 @@
 //! }
 //! ```
 //!
-//! `change` replaces only the doc, source or default of a parameter of the group. A different range does not
-//! compile.
+//! `change` replaces only the doc, source or default of a parameter of the group. A different range does not compile.
 //!
 //! ```compile_fail
 //! # use dupack_algorithms::catalog::{Parameters, Switch};

@@ -1,6 +1,6 @@
 //! Additive increase and multiplicative decrease: two building blocks for congestion controls.
 //!
-//! [`Increase`] is RFC 5681 §3.1: slow start below `ssthresh`, and one segment per round trip above it.
+//! [`Increase`] implements RFC 5681 §3.1: slow start below `ssthresh`, and one segment per round trip above it.
 //!
 //! ```text
 //!              counting ACKs               counting bytes, N acknowledged
@@ -8,9 +8,9 @@
 //! avoidance    cwnd += i · SMSS²/cwnd      cwnd += i · SMSS per cwnd bytes  (eq. 3, RFC 3465)
 //! ```
 //!
-//! [`Decrease`] is RFC 5681 eq. 4: `ssthresh = max(b · FlightSize, 2 · SMSS)`. A congestion mark counts as a loss (RFC
-//! 3168 §6.1.2), or has its own factor (ABE, RFC 8511 §3.1), because a queue that marks is short and a queue that
-//! overflows is long.
+//! [`Decrease`] implements RFC 5681 eq. 4: `ssthresh = max(b · FlightSize, 2 · SMSS)`. A congestion mark counts as a
+//! loss (RFC 3168 §6.1.2), or has its own factor (ABE, RFC 8511 §3.1), because a queue that marks is short and a queue
+//! that overflows is long.
 //!
 //! Reno consists of these two blocks. Westwood uses `Increase`. CUBIC uses the slow start of `Increase`, and `Decrease`
 //! with another factor.

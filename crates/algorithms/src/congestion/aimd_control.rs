@@ -137,7 +137,7 @@ impl Aimd {
         self.decrease.after_timeout(loss)
     }
 
-    /// Returns the window after a spurious reduction: the window before it.
+    /// Returns the window after a spurious reduction: the window before the reduction.
     pub fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
         self.increase.restore();
         prior.restored(window)
@@ -157,7 +157,7 @@ impl Aimd {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
     /// The control's own reduction: the loss was classified as congestion, or response 0 responded as if it were
-    /// congestion. A control updates its state in the same way in both cases, so response 0 is exactly TCP.
+    /// congestion. A control updates its state in the same way in both cases, so response 0 behaves exactly like TCP.
     Own,
     /// A different window, chosen by a response.
     Other(Window),

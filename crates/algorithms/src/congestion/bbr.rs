@@ -14,11 +14,11 @@
 //! and from any state, once min_rtt has not been refreshed for 5 s, ProbeRTT (cwnd = bdp/2)
 //! ```
 //!
-//! If the loss in a probe for bandwidth exceeds 2 % of a round trip, it sets `inflight_longterm` and ends the probe.
-//! Loss at other times lowers the short-term bounds towards the delivery of the last round trip, but by a factor of at
-//! least 0.7 per round trip, until the next probe. BBR differs from the other controls in three points: a single loss
-//! changes nothing, BBR does not fill a queue to find the rate, and a pacing rate controls the transmissions, with the
-//! window as a second bound.
+//! If the loss in a probe for bandwidth exceeds 2 % of the data in flight, it sets `inflight_longterm` and ends the
+//! probe. Loss at other times lowers the short-term bounds to the delivery of the last round trip, but to no less than
+//! 0.7 times their previous values per round trip, until the next probe. BBR differs from the other controls in three
+//! points: a single loss changes nothing, BBR does not fill a queue to find the rate, and a pacing rate controls the
+//! transmissions, with the window as a second bound.
 //!
 //! | part | file |
 //! | --- | --- |
@@ -32,10 +32,9 @@
 //! | pacing rate, quantum, window | `output.rs` |
 //!
 //! Readings and differences:
-//! - A segment counts as lost when the recovery retransmits it because it judged the segment lost. The rule is the
-//!   same for every recovery. A loss therefore counts when it is retransmitted; in the draft
-//!   it counts when it is detected. A timeout counts everything outstanding at once. A tail
-//!   loss that a probe repaired counts, too.
+//! - A segment counts as lost when the recovery retransmits it because it judged the segment lost. The rule is the same
+//!   for every recovery. A loss therefore counts when the segment is retransmitted; in the draft, a loss counts when it
+//!   is detected. A timeout counts everything outstanding at once. A tail loss that a probe repaired counts, too.
 //! - A recovery episode lasts from the first such retransmission until all data sent by then
 //!   is acknowledged. Undo values are saved when the episode begins (the draft's prose), and not again in each
 //!   of its round trips (the draft's pseudocode). The episode was spurious if DSACKs report all retransmitted
@@ -52,22 +51,23 @@
 //! - ProbeRTT saves the window before the state changes. In the draft the state is already ProbeRTT
 //!   then, and `SaveCwnd` keeps an older window if that was larger, regardless of its age.
 //! - Where parts of the draft disagree, its pseudocode is used. The table in §5.6.1 bounds Drain by
-//!   `inflight_longterm`, `BoundCwndForModel` does not. In §10.6, a loss while the application is the limit has
-//!   `inflight_longterm` "updated appropriately"; `HandleInflightTooHigh` does not change it.
-//!   In `IsTimeToCruise`, `Inflight` uses the bandwidth that its caller passes, `max_bw`. One
-//!   exception: an end of Startup by loss sets `full_bw_now`, too (§10.2); nothing uses it then.
+//!   `inflight_longterm`, `BoundCwndForModel` does not. In §10.6, `inflight_longterm` is "updated appropriately" after
+//!   a loss while the application limits the flow; `HandleInflightTooHigh` does not change it. In `IsTimeToCruise`,
+//!   `Inflight` uses the bandwidth that its caller passes, `max_bw`. One exception: if loss ends Startup, `full_bw_now`
+//!   is also set (§10.2), although nothing uses it in this state.
 //! - Without a bandwidth estimate, the initial pacing rate is used.
-//! - A cautious probe ends when the bytes in flight before an ACK reach `inflight_longterm`: after
-//!   the ACK they never do.
-//! - Waits between probes are a hash of the seeds (the connection's and a parameter), the time and the bytes delivered.
+//! - A cautious probe ends when the bytes in flight before an ACK reach `inflight_longterm`, because the bytes in
+//!   flight after an ACK are always lower.
+//! - The random waits between probes are computed from a hash of the seeds (the connection's and a parameter), the time
+//!   and the bytes delivered.
 //! - The endpoint paces segment by segment, without offload. The send quantum therefore only affects
 //!   the minimum size of the window.
 //! - BBR does not use `ssthresh`: it is infinite until the pipe has been full, and equal to `cwnd` afterwards.
-//! - A congestion mark counts as a loss of its round trip, once per window: the lower bounds of the model
-//!   are adapted (§5.5.10.3), outside of probes. §3.7 requires a response to marks and does not specify it.
+//! - A congestion mark counts as a loss in its round trip, once per window: the short-term bounds of the model are
+//!   adapted (§5.5.10.3), except during probes. §3.7 requires a response to marks and does not specify it.
 //!
 //! The limit that a recovery sets on the window (NewReno's limit at a full ACK, PRR's limit) does not apply: BBR
-//! returns its own window on each ACK, and an idle period does not change it (§5.4).
+//! returns its own window on each ACK, and an idle period does not change this window (§5.4).
 
 mod loss;
 mod model;

@@ -24,8 +24,8 @@
 //!
 //! [`bbr`](super::bbr) is version 3. It uses a loss rate above 2 % as a sign of too much data in flight, bounds the
 //! data in flight accordingly, and probes every two to three seconds. Version 1 probes every eighth round trip and
-//! keeps its pacing rate regardless of losses, unless it detects a policer. It is therefore fast over lossy links, and
-//! in a short buffer it causes heavy losses, of its own packets and of others'.
+//! keeps its pacing rate regardless of losses, unless it detects a policer. It is therefore fast over lossy links, but
+//! with a short buffer, it causes heavy losses of its own packets and of those of other flows.
 //!
 //! | part | file |
 //! | --- | --- |
@@ -44,7 +44,7 @@
 //!   until all data outstanding at its beginning is acknowledged.
 //! - Losses that a timer of the recovery detects count with the next ACK; in Linux they count only for the
 //!   policer's loss rate.
-//! - A loss that a tail loss probe repaired saves the window and changes nothing else.
+//! - After a loss that a tail loss probe has repaired, the window is saved, and nothing else changes.
 //! - Congestion marks (ECN) change nothing, as in Linux.
 //! - The bandwidth filter is exact; Linux's filter keeps three values.
 
@@ -260,8 +260,8 @@ impl BbrV1 {
     }
 }
 
-/// Returns `true` if the receiver may have delayed the ACK: it acknowledges only the last, short segment of a message
-/// (`FLAG_ACK_MAYBE_DELAYED`).
+/// Returns `true` if the receiver may have delayed the ACK: the ACK acknowledges a single segment that is shorter than
+/// a full one, such as the last segment of a message (`FLAG_ACK_MAYBE_DELAYED`).
 fn may_be_delayed(ack: &AckFacts<'_>, sample: Option<&RateSample>, smss: f64) -> bool {
     let [one] = ack.delivered else {
         return false;

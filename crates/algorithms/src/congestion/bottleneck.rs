@@ -102,7 +102,7 @@ pub(super) struct Path {
     /// Number of segments lost so far.
     pub lost: u64,
     drop_orders: Vec<u64>,
-    /// Number of segments that are still to be dropped, out of every second one that arrives.
+    /// Number of segments that are still to be dropped. Every second arriving segment is dropped.
     drop_next: u64,
     /// Segments that are still to be delayed.
     late: Option<Late>,
@@ -147,7 +147,7 @@ impl Policer {
 /// Segments that are to be delayed.
 #[derive(Clone, Copy, Debug)]
 struct Late {
-    /// Number of segments that pass before them.
+    /// Number of segments that pass before the delayed ones.
     pass: u64,
     count: u64,
     by: Duration,

@@ -9,7 +9,7 @@
 //! W_est     += α · segments_acked / cwnd;  α = 3(1 − β)/(1 + β), 1 from cwnd_prior on  (§4.3)
 //!              cwnd = W_est while W_cubic(t) < W_est: no slower than Reno
 //! loss       ssthresh = cwnd = max(β · FlightSize, 2)                           (§4.6, β = 0.7)
-//!              W_max = cwnd, or cwnd · (1 + β)/2 if that is below the last one  (§4.7)
+//!              W_max = cwnd, or cwnd · (1 + β)/2 if cwnd < the last W_max  (§4.7)
 //! timeout    as a loss, but cwnd = 1 segment, and the next stage has K = 0,
 //!              W_max = cwnd                                                     (§4.8)
 //! ```

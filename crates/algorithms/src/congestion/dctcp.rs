@@ -17,12 +17,12 @@
 //! for the Internet (§1).
 //!
 //! The receiver has to report marks as they arrive (§3.2), unlike with classic ECN: `ECE` is set on an ACK if and only
-//! if the data that this ACK acknowledges first was marked. This is not negotiated (§4.1); here the receiver is
-//! configured for it because this sender needs it. With Accurate ECN, the counts carry the same information. Without
-//! ECN, DCTCP is Reno.
+//! if the data that this ACK acknowledges for the first time was marked. This is not negotiated (§4.1); here the
+//! receiver is configured for it because this sender needs it. With Accurate ECN, the counts carry the same
+//! information. Without ECN, DCTCP is Reno.
 //!
 //! Readings:
-//! - The mark that begins a window of data reduces by the Alpha of the previous windows, as in Linux; the
+//! - The first mark of a window of data reduces `cwnd` by the Alpha of the previous windows, as in Linux; the
 //!   window does not grow before the data outstanding at that time is acknowledged.
 //! - Only new data is ECN-capable, as in RFC 3168: SYNs and retransmissions (§3.6, §4.1) are not.
 //! - Linux also counts selectively acknowledged data, and stores Alpha in units of 1/1024.
@@ -231,11 +231,11 @@ mod tests {
     fn alpha_is_the_moving_share_of_marked_bytes() {
         let mut road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
         assert_eq!(road.marked(), 100.0);
-        // A whole window is marked: 1/16.
+        // A whole window is marked, so Alpha is 1/16.
         road.ack(10, Bit::Set, None);
         assert!((road.alpha() - 0.0625).abs() < 1e-12);
         assert!((road.marked() - 100.0 * (1.0 - 0.03125)).abs() < 1e-9);
-        // Nothing is marked: 15/256.
+        // Nothing is marked, so Alpha is 15/256.
         road.ack(10, Bit::Clear, None);
         assert!((road.alpha() - 15.0 / 256.0).abs() < 1e-12);
         // After many windows in which everything is marked, a mark halves the window as in Reno.

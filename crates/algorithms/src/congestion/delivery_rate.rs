@@ -44,7 +44,7 @@ enum Fate {
     TimedOut,
 }
 
-/// Possible limit on the data that the sender has.
+/// Supply of data from the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Supply {
     Ample,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Reading: in §3.3 this control never changes its window, and the cost of a timeout in §3.3.2 is that nothing is sent
-//! while the sender waits for it. A timeout therefore leaves the window unchanged, too (`timeout = keep`). With
+//! while the sender waits for the timer. A timeout therefore leaves the window unchanged, too (`timeout = keep`). With
 //! `timeout = restart`, the window falls to one segment and slow start raises it again, which is the cost of a timeout
 //! for every other control.
 //!

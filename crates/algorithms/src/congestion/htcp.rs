@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! f(Δ)      = 1 for Δ ≤ 1 s,  1 + 10·(Δ − 1) + ((Δ − 1)/2)²  beyond
-//! α         = 2·(1 − β) · max(f(Δ) · RTTmin/100 ms, 1),  the ratio of times within 1/10 to 2   (rtt_scaling)
+//! α         = 2·(1 − β) · max(f(Δ) · RTTmin/100 ms, 1),  RTTmin/100 ms within 0.1 to 2   (rtt_scaling)
 //! per ACK   W ← W + α/W, a segment at most
 //! loss      W ← β·W,  β = RTTmin/RTTmax within 0.5 to 0.8
 //!           but 0.5 if the maximum B has changed by more than a fifth since the previous loss
@@ -15,16 +15,16 @@
 //! slow start, timeout  as Reno; the timeout's ssthresh by β
 //! ```
 //!
-//! During the first second H-TCP grows as Reno does, so it takes no more than Reno where Reno performs well. CUBIC also
-//! uses the time since a loss, but aims at the window of that loss; H-TCP has no such target.
+//! During the first second H-TCP grows as Reno does, so it takes no more bandwidth than Reno on paths on which Reno
+//! performs well. CUBIC also uses the time since a loss, but aims at the window of that loss; H-TCP has no such target.
 //! [`illinois`](super::illinois) derives both factors from the queueing delay of the last round trip.
 //!
 //! Readings:
 //! - Times are exact, not in ticks, and f is a real number, while the kernel truncates it to whole numbers.
 //! - RTTmax is the longest sample of an undisturbed connection (nothing sacked or lost); a sample more than
 //!   20 ms above RTTmax is ignored as an outlier. After each loss, RTTmax is moved 5 % closer to RTTmin.
-//! - β is 0.5 for the first loss, and for any loss after the throughput changed: the earlier delays did not belong to
-//!   one level of throughput.
+//! - β is 0.5 for the first loss, and for any loss after the throughput changed, because the earlier delays belong to
+//!   different levels of throughput.
 //! - A congestion event ends when everything outstanding at its beginning is acknowledged.
 
 #[cfg(test)]

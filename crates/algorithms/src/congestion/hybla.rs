@@ -10,13 +10,13 @@
 //! opening    W = ⌊ρ⌋
 //! slow start W ← W + 2^ρ − 1 per ACK, up to ssthresh      W(t) ≈ ρ · 2^(t/RTT₀)
 //! avoidance  W ← W + ρ²/W per ACK                         ρ² segments a round trip, ρ/RTT₀ a second
-//! loss       as Reno, half;   timeout: as Reno, and Reno's growth until what was outstanding is acknowledged
+//! loss       as Reno, half;   timeout: as Reno, and Reno's growth until the outstanding data is acknowledged
 //! ```
 //!
 //! Reno adds one segment per round trip, so its *rate* grows by 1/RTT² per second: a satellite flow with 600 ms grows
-//! 576 times more slowly than a flow with 25 ms. In Hybla, W/RTT grows by 1/RTT₀² for every RTT. CUBIC makes growth
-//! independent of the RTT by using time, Hybla by weighting each ACK. Unlike both Reno and CUBIC, Hybla begins with a
-//! larger window on a long path, and fills the path within a few round trips of the reference flow.
+//! 576 times more slowly than a flow with 25 ms. In Hybla, W/RTT grows by 1/RTT₀² per second, whatever the RTT is.
+//! CUBIC makes growth independent of the RTT by using time, Hybla by weighting each ACK. Unlike both Reno and CUBIC,
+//! Hybla begins with a larger window on a long path, and fills the path within a few round trips of the reference flow.
 //!
 //! Readings: ACKs are counted, as in the paper and the kernel, so delayed ACKs halve the growth (`count`). If no
 //! handshake gives a round-trip time, the connection opens with the configured window. The kernel stores ρ in eighths

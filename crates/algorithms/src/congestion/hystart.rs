@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_train_of_half_a_round_trip_ends_slow_start() {
-        // D = 100 ms, and srtt is unknown, so D is used for it: 2 · 20 segments in 100 ms are 400 kB/s. Four bursts
+        // D = 100 ms, and SRTT is unknown, so D is used instead: 2 · 20 segments in 100 ms are 400 kB/s. Four bursts
         // take 655 ms at this rate, but at most 1 ms counts. The threshold is 50.5 ms.
         let mut w = Watch::new(&[("hystart_detect", Value::word("ack-train"))]);
         w.ack(APART, 1, 20, 100);

@@ -152,8 +152,8 @@ impl HystartPlusPlus {
         }
     }
 
-    /// Ends a round; the next round lasts until `nxt` is acknowledged. Returns `true` if CSS has had its number of
-    /// rounds. If CSS began in the middle of a round, that round counts.
+    /// Ends a round; the next round lasts until `nxt` is acknowledged. Returns `true` if CSS has lasted for the
+    /// configured number of rounds. If CSS began in the middle of a round, that round counts.
     fn end_round(&mut self, nxt: u64) -> bool {
         self.window_end = nxt;
         self.last_least = self.least.take();

@@ -1,8 +1,8 @@
 //! Windowed maximum filter for both versions of BBR.
 //!
-//! The filter keeps the values that can still become the maximum. Their values decrease and their times increase. Each
-//! value is inserted once and removed once, so an update is amortised O(1). Only one value is kept for each time, so
-//! the number of values does not exceed the window's length.
+//! The filter keeps the values that can still become the maximum. In the queue, values decrease and times increase.
+//! Each value is inserted once and removed once, so an update is amortised O(1). Only one value is kept for each time,
+//! so the number of values does not exceed the window's length.
 
 use alloc::collections::VecDeque;
 

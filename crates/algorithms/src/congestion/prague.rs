@@ -4,7 +4,7 @@
 //! 8257). RFC 9331 §4 has the requirements for a sender of ECT(1).
 //!
 //! ```text
-//! R_v    = max(SRTT, rtt_virt)                          the round-trip time that it uses
+//! R_v    = max(SRTT, rtt_virt)                          the round-trip time that Prague uses
 //! alpha ← alpha + gain · (marked / delivered − alpha)   once per R_v, from the first mark on
 //! mark     cwnd ← cwnd · (1 − alpha/2), ssthresh = cwnd, at most once per R_v
 //! growth   slow start until the first mark or loss; then increase · (SRTT/R_v)² segments a round trip
@@ -12,16 +12,16 @@
 //! ```
 //!
 //! Other controls respond to every mark with the same reduction, and so leave the queue empty or full. Prague responds
-//! to few marks with a small reduction: in equilibrium there are two marks per R_v at any rate. This needs a receiver
+//! to few marks with a small reduction: in equilibrium there are two marks per R_v at any rate. Prague needs a receiver
 //! that counts marks: with Accurate ECN ([`MarkAnswer::ByShare`]) new data is sent with ECT(1), and a mark does not
-//! prevent unmarked packets from increasing the window. With classic ECN, or without ECN, this is Reno.
+//! prevent unmarked packets from increasing the window. With classic ECN, or without ECN, Prague is Reno.
 //!
 //! A flow whose round-trip time is shorter than `rtt_virt` gets the rate of a flow with `rtt_virt`: it reduces at most
 //! once per `rtt_virt`, and grows by (SRTT/rtt_virt)² per round trip, so its rate grows by one segment per rtt_virt².
 //!
 //! Readings: the fraction of marks is computed when everything outstanding at the last computation is acknowledged, but
-//! not sooner than R_v after it. A round without marks lowers alpha in the same way. RFC 9331 §4.3 asks a sender to
-//! detect a queue that marks but is not an L4S queue, and to act as Reno there: this is omitted.
+//! not sooner than R_v after that computation. A round without marks lowers alpha in the same way. RFC 9331 §4.3 asks a
+//! sender to detect a queue that marks but is not an L4S queue, and to act as Reno there: this is omitted.
 
 use dupack_tcp::congestion::{CongestionControl, Credit, MarkAnswer};
 use dupack_tcp::facts::{AckFacts, LimitedBy, LossFacts, LossRule, View};

@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn avoidance_adds_a_segment_per_round_trip() {
-        // By bytes: one segment per cwnd of data, with or without delayed ACKs.
+        // If bytes are counted, the window grows by one segment per cwnd of data, with or without delayed ACKs.
         for per_ack in [1, 2] {
             let mut b = bench(&[BYTES], 10.0, 10.0);
             b.round(per_ack);
@@ -170,7 +170,7 @@ mod tests {
             b.round(per_ack);
             assert_eq!(b.cwnd(), 12.0);
         }
-        // By ACKs: 1/cwnd for each ACK, so 4 + 1/4 + 1/4.25 + …
+        // If ACKs are counted, each ACK adds 1/cwnd: 4 + 1/4 + 1/4.25 + …
         let mut b = bench(&[ACKS], 4.0, 4.0);
         b.ack(1);
         assert_eq!(b.cwnd(), 4.25);

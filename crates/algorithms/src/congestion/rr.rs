@@ -1,7 +1,7 @@
 //! TCP-RR in LE's simplified form: only a timeout is congestion.
 //!
 //! M. Kang, H. Park and J. Mo (LE), §5.2.2, who name RR-TCP (M. Zhang, B. Karp, S. Floyd, L. Peterson, ICNP 2003) as
-//! its origin and keep one idea of it.
+//! its origin and use only one of its ideas.
 //!
 //! ```text
 //! duplicate ACKs   a wireless loss: cwnd and ssthresh stay
@@ -17,7 +17,7 @@
 //! Readings: LE gives no number for the earlier timeout. `factor` halves it. `min` prevents the timer from expiring
 //! before the ACKs can arrive: the time is SRTT, plus the minimum delay of an ACK by Linux's receivers (LE's testbed),
 //! 40 ms. The factor applies to the current timeout, including its dialect's minimum and its backoff, and everything
-//! that depends on the timeout uses the earlier one. A loss does not end slow start.
+//! that depends on the timeout uses the shortened one. A loss does not end slow start.
 
 use dupack_tcp::congestion::CongestionControl;
 use dupack_tcp::facts::LossFacts;

@@ -5,13 +5,13 @@
 //! difference, times the minimum round-trip time, is N, the number of segments in the queue ([`backlog`]).
 //!
 //! ```text
-//! slow start   doubles every other round trip; after one in between, N > γ ends it     (γ = 1)
+//! slow start   doubles every other round trip; after the others, N > γ ends it          (γ = 1)
 //! avoidance    N < α: cwnd + 1 segment,  N > β: cwnd − 1 segment               (α = 1, β = 3)
 //! loss         as Reno;  timeout  as Reno
 //! ```
 //!
-//! Vegas is the only control here that slows down before a queue is full, so it is the first to yield next to Reno.
-//! [`veno`](super::veno) computes the same N and never shrinks its window because of it.
+//! Vegas slows down before a queue is full, so it yields bandwidth to Reno in the same queue. [`veno`](super::veno)
+//! computes the same N and never shrinks its window because of it.
 //!
 //! There is a parameter for each difference between implementations: the round-trip time of a round (`sample`), the
 //! frequency of doubling in slow start (`doubling`), and the window after slow start (`leave`). Linux also divides by

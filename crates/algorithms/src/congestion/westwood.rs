@@ -33,14 +33,14 @@
 //! - If `cwnd = ssthresh`, the sender is in neither phase: `a` does not change, and the functions are those of slow
 //!   start, as in §IV's single formula. §III does not cover such a loss.
 //! - After 3 duplicate ACKs in congestion avoidance, §III.A sets `cwnd` to `ssthresh`, even if this increases
-//!   `cwnd`; §IV.A only lowers it, and this is the default (`cwnd`).
+//!   `cwnd`; §IV.A only lowers `cwnd`, which is the default (parameter `cwnd`).
 //! - The count of an ACK (`acked`): §II.A's procedure as printed counts 35 of the 30 segments of
 //!   its own example. The authors' module for ns-2 (tcp-westwood.cc, 2002) subtracts one less, and
 //!   counts 30. This is the default, except in the dialect `linux`, which follows the printed procedure, as Linux does.
 //! - The same module has features that the paper does not have, and each is a parameter: an ACK counts for at most 2
-//!   segments (`acked_limit`); RTTmin is in ticks of the timer (`rtt_tick`); 2 segments are also the
-//!   minimum threshold after 3 duplicate ACKs (`dup_ack_min_ssthresh`); there the pipe is not divided by a
-//!   (`f2=pipe`); and duplicate ACKs do not inflate the window (`inflation` of the recovery `reno`).
+//!   segments (`acked_limit`); RTTmin is in ticks of the timer (`rtt_tick`); 2 segments are also the minimum threshold
+//!   after 3 duplicate ACKs (`dup_ack_min_ssthresh`); after 3 duplicate ACKs in slow start, the pipe is not divided by
+//!   a (`f2=pipe`); and duplicate ACKs do not inflate the window (`inflation` of the recovery `reno`).
 //! - The paper names a filter that uses the time between ACKs as future work (footnote 2);
 //!   `sampling=time` is the filter of the authors' module.
 //! - The paper also suggests raising `ssthresh` while the path is idle (§IV.B); `raise=idle` is our reading of it.

@@ -1,18 +1,18 @@
 //! TCP Westwood+ as in Linux 2.6.17, the kernel of LE's testbed (§4, §5.1).
 //!
 //! Linux 2.6.17, `net/ipv4/tcp_westwood.c`; A. Dell'Aera, L. A. Grieco, S. Mascolo, "Linux 2.4 implementation of
-//! Westwood+ TCP with rate-halving", ICC 2004. It has the same idea as [`westwood`](super::westwood), but differs in
-//! most details:
+//! Westwood+ TCP with rate-halving", ICC 2004. It uses the same idea as [`westwood`](super::westwood), but differs in
+//! most details ([+] marks the change that gives Westwood+ its name):
 //!
 //! ```text
-//! sample     bk / time, once in max(SRTT, window = 50 ms); bk: bytes that ACKs counted for since the last sample  [+]
+//! sample     bk / time, once in max(SRTT, window = 50 ms); bk: bytes counted since the last sample  [+]
 //! filter     ns = 7/8 · ns + 1/8 · sample,  BWE = 7/8 · BWE + 1/8 · ns,  both start at zero
 //! RTTmin     the minimum *smoothed* round-trip time
 //! 3 dup ACKs cwnd = ssthresh = max(BWE · RTTmin, 2 segments), rounded down; may also increase cwnd
 //! timeout    as Reno: half the window, one segment
 //! ```
 //!
-//! A sample per ACK contains the bursts of ACKs, a sample per round trip [+] does not: the estimate is lower, and
+//! A sample per ACK is affected by bursts of ACKs, and a sample per round trip is not: the estimate is lower, and
 //! closer to the delivered rate. Between losses, the window grows as in Reno.
 //!
 //! A duplicate ACK counts for a segment. An ACK that acknowledges more than a segment counts for the part that no

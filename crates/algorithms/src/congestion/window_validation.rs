@@ -19,12 +19,12 @@
 //! RFC 2861 (`tcp_cwnd_validate`, `tcp_slow_start_after_idle`).
 //!
 //! Readings:
-//! - A round trip of acknowledged data ends when SND.NXT of its beginning is acknowledged.
+//! - A round trip ends when the data before SND.NXT at its beginning is acknowledged.
 //!   Sacked data counts when it is sacked, as §4.2 permits.
 //! - The maximum is taken over five spans of the period, as §4.5.1 proposes.
 //! - A congestion mark is handled like a loss; nothing is retransmitted, so R is zero.
-//! - A time without transmissions and ACKs counts for the five minutes from the moment at which pipeACK became
-//!   smaller than half the window because of its age (§4.5.2).
+//! - In a period without transmissions and ACKs, the five minutes begin when pipeACK becomes smaller than half the
+//!   window because of its age (§4.5.2).
 
 use alloc::boxed::Box;
 
@@ -320,7 +320,7 @@ impl CongestionControl for Validating {
         {
             basis = Some(from);
             if chosen == window {
-                // With the control's own reduction, the control regards the window as its own choice.
+                // The control receives its own reduction here, so that it regards the window as its own choice.
                 told = self.inner.reduction(loss);
             }
         }

@@ -1,6 +1,6 @@
 //! Hostile network for property tests: it loses, delays, reorders and duplicates segments and ACKs, acknowledges parts
-//! of segments, and makes the receiver renege. After some time this stops, and then every transfer must end. Everything
-//! depends only on a seed, which a failing test prints.
+//! of segments, and makes the receiver renege. After some time, these disturbances stop, and then every transfer must
+//! end. Everything depends only on a seed, which a failing test prints.
 
 use std::collections::BinaryHeap;
 
@@ -98,7 +98,8 @@ enum Packet {
     Ack(Ack),
 }
 
-/// Packet in transit. The heap returns the earliest packet first, and equal times in the order of sending.
+/// Packet in transit. The heap returns the earliest packet first, and packets with equal times in the order in which
+/// they were sent.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     due_ms: u64,

@@ -1,8 +1,8 @@
 //! Retransmission ambiguity (Karn and Partridge): it is unknown which transmission of a segment arrived.
 //!
 //! LE and RACK assign an ACK to the last transmission of a segment that it reports. If an earlier transmission of that
-//! segment arrived, this is too late, and segments sent between the two transmissions would be considered overtaken and
-//! lost. RFC 8985 §6.2 step 2 names two signs of this case.
+//! segment arrived instead, segments sent between the two transmissions would wrongly be considered overtaken and lost.
+//! RFC 8985 §6.2 step 2 names two signs of this case.
 
 use dupack_tcp::facts::{AckFacts, View};
 use dupack_tcp::scoreboard::{Delivered, DeliveredBy};

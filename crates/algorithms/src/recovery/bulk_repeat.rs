@@ -37,9 +37,9 @@
 //!   purpose of the fixed timeout.
 //! - The fixed timeout is the current timeout of RFC 6298, without another doubling. With `timeout =
 //!   backoff`, RFC 6298 applies to timeouts, without a classification.
-//! - From the ninth on, consecutive timeouts without an ACK of new data are congestion
-//!   (`fixed_timeouts`). Otherwise, if the timeout is shorter than the round-trip time, a whole window is sent at each
-//!   timeout, and no sample can lengthen the timeout (Karn). A queue would then permanently fill faster than it drains.
+//! - The ninth and later consecutive timeouts without an ACK of new data count as congestion (`fixed_timeouts`).
+//!   Otherwise, if the timeout is shorter than the round-trip time, a whole window is sent at each timeout, and no
+//!   sample can lengthen the timeout (Karn). A queue would then permanently fill faster than it drains.
 //!
 //! Cost: a cursor that only moves forward; a bulk sends a window once per loss event. O(1).
 

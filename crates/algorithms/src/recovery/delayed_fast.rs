@@ -22,7 +22,7 @@
 //! Readings (the text of the papers was not available):
 //! - A second loss is another segment that RFC 6675 considers lost before everything that was outstanding
 //!   at the first loss is acknowledged (`second_loss = window`); or before the
-//!   retransmission of the first is acknowledged (`repair`), after which the next loss is a first one.
+//!   retransmission of the first is acknowledged (`repair`), after which the next loss counts as a first loss.
 //! - A lost retransmission is detected by the timer, and a timeout is congestion.
 //!
 //! Cost: one more cursor that only moves forward; amortised O(1).

@@ -3,10 +3,9 @@
 //! - The third consecutive duplicate ACK (`dup_threshold`) shows that a segment is lost (RFC 5681 §3.2).
 //! - Each of the first two permits one new segment beyond the window: limited transmit
 //!   (RFC 3042 §2). They reduce the bytes in flight by one SMSS each; cwnd is unchanged.
-//! - `recover` prevents duplicate ACKs from counting if the sender's own retransmissions caused them: it
-//!   is SND.NXT at the last fast retransmit or timeout, and below it there is no second
-//!   fast retransmit (RFC 6582 §3.2 steps 2 and 4; `bugFix_` in ns-2). The parameter `careful` has
-//!   three readings of this rule.
+//! - `recover` is SND.NXT at the last fast retransmit or timeout. Below `recover`, there is no second fast retransmit,
+//!   because the sender's own retransmissions may have caused the duplicate ACKs (RFC 6582 §3.2 steps 2 and 4;
+//!   `bugFix_` in ns-2). The parameter `careful` has three readings of this rule.
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, RuleWords, SendReason, View};
 use dupack_tcp::recovery::{Clearance, Next};

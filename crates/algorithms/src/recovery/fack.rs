@@ -276,8 +276,8 @@ impl Fack {
 
     /// Detects a lost retransmission. If a segment first sent after the oldest retransmission has arrived, but the
     /// retransmission has not, then the retransmission was lost. Retransmissions are sent in sequence order, so the
-    /// oldest is the first outstanding segment if that lies below the cursor. A segment at or above the cursor has not
-    /// been retransmitted yet in this recovery.
+    /// oldest is the first outstanding segment, if this segment lies below the cursor. A segment at or above the cursor
+    /// has not been retransmitted yet in this recovery.
     fn look_for_lost_retransmission(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         let once = ack
             .delivered
@@ -285,7 +285,8 @@ impl Fack {
             .filter(|d| d.by == DeliveredBy::Sack && d.segment.transmissions == 1);
         let newest = once.map(|d| d.segment.order).max().unwrap_or(0);
         self.newest_order = self.newest_order.max(newest);
-        // The sender waits only while the segment is missing. If it was only delayed, the wait would never end.
+        // The sender waits only while the segment is missing. If the segment was only delayed, the wait would otherwise
+        // never end.
         let is_missing = |id| {
             board
                 .get(id)
@@ -400,7 +401,7 @@ impl Recovery for Fack {
     }
 
     /// The forward ACK does not change, so the holes below it are still considered to have left the network, and may
-    /// trigger again. Data beyond it that a timeout considered lost is in flight.
+    /// trigger another recovery. Data beyond it that a timeout considered lost is in flight.
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         if spurious.after == Reduction::Timeout {
             self.rto_edge = 0;

@@ -28,7 +28,7 @@ pub(super) struct GoBackN {
     span: Option<Span>,
     /// SND.UNA after the last ACK.
     una: u64,
-    /// `true` if that ACK repeated the previous one: data sent beyond the end has arrived.
+    /// `true` if the last ACK repeated the previous one: data sent beyond the end has arrived.
     repeats: bool,
 }
 
@@ -100,7 +100,8 @@ impl GoBackN {
     }
 
     /// Returns the bytes in flight. With a cursor, these are the bytes up to the cursor, and the data sent beyond the
-    /// end (as F-RTO does) until a duplicate ACK shows that it arrives. Without a cursor: FlightSize.
+    /// end (as F-RTO does) until a duplicate ACK shows that this data arrives. Without a cursor, the bytes in flight
+    /// are FlightSize.
     pub(super) fn flight_size(&self, view: &View<'_>) -> u64 {
         let board = view.scoreboard;
         let Some((span, cursor)) = self.span.and_then(|s| Some((s, board.get(s.cursor)?))) else {

@@ -26,7 +26,7 @@
 //! with *(value of its X, n)*. Values never decrease with the order of sending.
 //!
 //! **A transmission e is lost exactly if the k-th largest ACK stamp so far exceeds its own**, in lexicographic order,
-//! where k is `dup_threshold`. Proof: an ACK raises e's dupCnt if and only if e was on WAITLIST when it came and
+//! where k is `dup_threshold`. Proof: an ACK raises e's dupCnt if and only if e was on WAITLIST when the ACK came and
 //! value(X) ≥ value(e). If value(X) > value(e), X was sent after e, so e had been sent when the ACK came: the first
 //! component decides, correctly. If the values are equal, e had been sent if and only if n > ACKs counted before e: the
 //! second component decides, correctly. So dupCnt(e) is the number of ACK stamps above e's stamp, and this number is at
@@ -424,8 +424,8 @@ impl Recovery for Le {
         }
     }
 
-    /// After a change of the segment size, all segments are lost: no echo names them. Their new stamps do not matter,
-    /// because they will be retransmitted.
+    /// After a change of the segment size, all segments count as lost, because no echo refers to the new segments.
+    /// Their new stamps do not matter, because they will be retransmitted.
     fn on_cut(&mut self, view: &View<'_>) {
         let unsent = Tag {
             stamp: Stamp {

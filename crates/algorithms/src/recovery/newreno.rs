@@ -1,8 +1,8 @@
 //! NewReno: fast recovery that lasts until everything outstanding at the loss is acknowledged.
 //!
 //! RFC 6582 §3.2 (Hoe, SIGCOMM 1996). It begins as in Reno, with `recover` = SND.NXT. An ACK below `recover` is
-//! *partial*: it shows the next lost segment, which is retransmitted at once, so one is repaired per round trip. An ACK
-//! of `recover` or more is *full* and ends the recovery.
+//! *partial*: it shows the next lost segment, which is retransmitted at once, so one segment is repaired per round
+//! trip. An ACK of `recover` or more is *full* and ends the recovery.
 //!
 //! ```text
 //! third duplicate ACK   inflation = 3 SMSS              in flight = FlightSize − inflation
@@ -20,7 +20,7 @@
 //! ACKs makes the sender wait: draft-nishida-newreno-modification §4 shows three ways in which this happens and
 //! proposes alg3, which RFC 6582 adopted. The RFC and the draft use ssthresh where this file uses cwnd. After a
 //! congestion loss, the two are equal, except for ns-2's arithmetic (`full_ack_from`). After any other loss, the
-//! response may have set them to different values, and cwnd is the one that was inflated.
+//! response may have set them to different values, and cwnd is the variable that was inflated.
 //!
 //! For comparison: Reno leaves fast recovery at the first new ACK. SACK recoveries see all holes at once and repair
 //! more than one per round trip. `variant` is the effect of partial ACKs on the timer: slow-but-steady continues for
@@ -133,11 +133,11 @@ impl FullAck {
         Some(limit as f64)
     }
 
-    /// Returns the minimum of cwnd before that limit is applied, in bytes, if the full ACK sets the window.
+    /// Returns the minimum of cwnd in bytes, which is applied before the limit, if the full ACK sets the window.
     ///
     /// The draft, and ns-2 with `exit_recovery_fix_`, start from ssthresh. In ns-2's arithmetic cwnd may have fallen
     /// below ssthresh: by deflation, and because the minimum of two segments applies to ssthresh and not to cwnd, so
-    /// half of three is 2 and 1.5.
+    /// half of three segments is 2 for ssthresh and 1.5 for cwnd.
     fn restores(
         self,
         from: FullAckFrom,

@@ -18,9 +18,9 @@
 //! phase, in which the window is reduced once and then frozen.
 //!
 //! **Cost.** The RFC scans all segments sent before RACK.segment. Here each of them is moved once from the list of
-//! transmissions to a queue of suspects in the same order. All wait equally long, so the front is lost first and the
-//! back determines the timer. Segments that have arrived by then are removed at both ends: amortised O(1) per ACK for
-//! any window.
+//! transmissions to a queue of suspects in the same order. All suspects wait equally long, so the front is lost first
+//! and the back determines the timer. Segments that have arrived by then are removed at both ends: amortised O(1) per
+//! ACK for any window.
 //!
 //! Differences from the text of the RFC:
 //! - The engine numbers transmissions, so this number replaces the pair (xmit_ts, end_seq).
@@ -663,9 +663,9 @@ struct RackParameters {
     max_ack_delay: Duration,
 }
 
-/// Returns the availability in Linux: on every connection with SACK, RACK since 4.4, as the only recovery since 4.18;
-/// TLP since 3.10; PRR since 3.2. Since 6.17 these connections have no other recovery (`tcp_recovery` without 0x1 has
-/// no effect).
+/// Returns the availability in Linux, on every connection with SACK: RACK since 4.4, and as the default loss detection
+/// since 4.18; TLP since 3.10; PRR since 3.2. Since 6.17, these connections have no other loss detection
+/// (`tcp_recovery` without 0x1 has no effect).
 fn linux() -> InLinux {
     let recovery = || Place::sysctl("net.ipv4.tcp_recovery");
     let probes = || Place::sysctl("net.ipv4.tcp_early_retrans");

@@ -22,8 +22,8 @@
 //!
 //! For comparison: Tahoe empties the pipe after each loss. NewReno stays in recovery until everything outstanding at
 //! the loss is acknowledged. Reno leaves at the first new ACK, so a second loss in the same window needs three more
-//! duplicate ACKs, and halves the window again, or needs the timer. With `careful=on` (ns-2's default) it always needs
-//! the timer.
+//! duplicate ACKs, and halves the window again, or needs the timer. With `careful=on` (ns-2's default), Reno always
+//! needs the timer.
 //!
 //! With `inflation=off` the bytes in flight are FlightSize: nothing new is sent until the retransmission is
 //! acknowledged.
@@ -374,8 +374,8 @@ mod tests {
         let mut t = start("off");
         assert_eq!(t.receive(212, ack(2)), "dupacks:2");
         assert_eq!(t.sender().stats().loss_events, 2);
-        // FlightSize is 16 with the segments that the inflation permitted, and half of it is more than the previous
-        // window. This follows RFC 5681; ns-2 and Linux halve cwnd.
+        // FlightSize is 16 with the segments that the inflation permitted, and half of FlightSize is more than the
+        // previous window. This follows RFC 5681; ns-2 and Linux halve cwnd.
         assert_eq!(t.cwnd(), 8.0);
 
         let mut t = start("on");

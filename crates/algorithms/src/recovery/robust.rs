@@ -37,7 +37,7 @@
 //!   for an ACK, so that it permits the additional segment. It does not grow while a
 //!   shortfall has left it below ssthresh, because that would be slow start.
 //! - `actnum` at the exit and after a shortfall leaves cwnd at least two segments, as RFC 5681 §3.1
-//!   does: a single one would wait for a delayed ACK. ssthresh is the control's, so slow start up to ssthresh
+//!   does: a single segment would wait for a delayed ACK. ssthresh is the control's, so slow start up to ssthresh
 //!   follows an exit below it, as after NewReno's full ACK.
 //! - Lost ACKs cause a shortfall just as lost segments do. If the ACK that ends the round trip
 //!   covers everything that could have been missing, the two cases can be distinguished.

@@ -2,7 +2,7 @@
 //!
 //! M. Zhang, B. Karp, S. Floyd, L. Peterson, "RR-TCP: a reordering-robust TCP with DSACK", ICNP 2003; LE §2.3.4 names
 //! it. Three duplicate ACKs are too few if packets overtake each other. RR-TCP keeps a histogram of the lateness of
-//! segments, and uses the percentile of it that avoids a given fraction of false alarms:
+//! segments, and uses the percentile of this histogram that avoids a given fraction of false alarms:
 //!
 //! ```text
 //! a segment is late by d segments:       histogram[d] + 1

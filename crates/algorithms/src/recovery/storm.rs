@@ -105,8 +105,8 @@ impl Chance {
     }
 }
 
-/// Receiver with every fault: it forgets data that it has sacked, accepts and reports parts of segments, reports its
-/// blocks in any order, and closes its window.
+/// Receiver with all kinds of faults: it discards data that it has sacked, accepts and reports parts of segments,
+/// reports its blocks in any order, and closes its window.
 #[derive(Debug)]
 struct Peer {
     received: Vec<bool>,

@@ -2,8 +2,8 @@
 //!
 //! S. Bhandarkar, N. E. Sadry, A. L. N. Reddy, N. H. Vaidya, "TCP-DCR: a novel protocol for tolerating wireless channel
 //! errors", IEEE Transactions on Mobile Computing 4(5), 2005; LE §1 names it. The first duplicate ACK starts a delay of
-//! about one round trip. If the hole is filled in this time, by a link-layer retransmission or by a packet that was
-//! overtaken, the delay ends and nothing was lost. Otherwise fast retransmit and recovery follow as usual, but later:
+//! about one round trip. If the hole is filled in this time, by a link-layer retransmission or by a reordered packet,
+//! the delay ends and nothing was lost. Otherwise fast retransmit and recovery follow as usual, but later:
 //!
 //! ```text
 //! first SACK above a hole        wait until now + delay · SRTT

@@ -20,7 +20,8 @@
 //! Readings (the text of the paper was not available):
 //! - SACK shows which data has arrived; with cumulative ACKs alone, everything above a hole would stay in flight.
 //! - The retransmission timer replaces the paper's action when most of a window is lost. The timer also handles lost
-//!   retransmissions, because it backs off, while the bound would flood a peer that is unreachable.
+//!   retransmissions, because the timer backs off; with the bound alone, the sender would flood an unreachable peer
+//!   with retransmissions.
 //! - Before there is a sample, only the retransmission timer detects losses.
 //!
 //! Cost: amortised O(1).

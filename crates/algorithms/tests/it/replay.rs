@@ -369,13 +369,13 @@ fn at(ms: u64) -> Instant {
 #[test]
 fn unseen_segments_are_reported_and_time_nothing() {
     let mut replay = from_the_middle();
-    // 5000 to 6999 are not in the capture.
+    // Bytes 5000 to 6999 are not in the capture.
     let sending = replay.sent(at(0), &segment(7000, 1000)).expect("usable");
     assert_eq!(
         (sending.kind, sending.unseen_bytes),
         (SendingKind::First, 2000)
     );
-    // 8000 to 8999 are not in the capture either, and are acknowledged.
+    // Bytes 8000 to 8999 are not in the capture either, but they are acknowledged.
     let heard = replay.acknowledged(at(50), &ack(9000)).expect("usable");
     assert_eq!((heard.unseen_bytes, heard.facts.acked_bytes), (1000, 4000));
     assert_eq!(heard.facts.rtt, None);

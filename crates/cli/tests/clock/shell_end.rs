@@ -169,7 +169,8 @@ fn others_join_by_name_and_end_with_the_shell() {
     ];
     let mut killed = shell(&sleeping).spawn().unwrap();
     let mut left = shell(&sleeping).spawn().unwrap();
-    // The processes are two shells that join, each with its parent processes, and the command lines of the shells.
+    // The mark is in the command lines of all processes of the two joined shells: the stages of `dupack`, `sh` and the
+    // two `sleep` processes.
     assert!(comes_true(|| processes(&mark) >= 8));
     killed.kill().unwrap();
     killed.wait().unwrap();

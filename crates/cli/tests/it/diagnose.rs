@@ -124,8 +124,8 @@ fn numbers_for_programs_describe_the_sender() {
     let sum: f64 = limits.values().filter_map(Value::as_f64).sum();
     let duration = stream["duration_s"].as_f64().unwrap();
     assert!((sum - duration).abs() < 1e-6, "{sum} of {duration}");
-    // Packets 24 to 30 were lost once, and packet 200 was lost twice. This causes nine retransmissions, in addition to
-    // those of a timeout.
+    // Packets 24 to 30 were lost once, and packet 200 was lost twice. These losses cause nine retransmissions, in
+    // addition to those of a timeout.
     let again = stream["sent_again"]["segments"].as_u64().unwrap();
     assert!((9..40).contains(&again), "{again}");
     let lost_again = stream["sent_again"]["lost_again"].as_u64().unwrap();

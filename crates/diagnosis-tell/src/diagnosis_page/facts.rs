@@ -1,4 +1,4 @@
-//! The section of a connection on the page: a table of facts, and a table of its limits.
+//! Section of a connection on the page: a table of facts, and a table of its limits.
 
 use dupack_report::page::{Block, Cell, Emphasis};
 
@@ -60,7 +60,8 @@ fn table_of(caption: &str, rows: Vec<(&str, String)>) -> Block {
     }
 }
 
-/// Returns a table of facts about a connection without data, except for the first sentence about it.
+/// Returns a table of the facts about a connection without data that the first sentence does not contain, or `None` if
+/// there are none.
 pub(super) fn facts_without_data(connection: &ConnectionFindings) -> Option<Block> {
     let rows = [
         ("handshake", syns_again(connection)),

@@ -96,7 +96,7 @@ fn segments_have_their_positions_and_retransmissions_their_causes() {
     assert_eq!(of("retransmitted: fast"), Some(vec![1.0]));
     assert_eq!(of("retransmitted: timeout"), Some(vec![6.0]));
     assert_eq!(of("overtaken"), Some(vec![]));
-    // Until the receive window closes, its end is up to 64 kB above the data.
+    // Until the receive window closes, its right edge is up to 64 kB above the data.
     let edge = of("end of the receive window").unwrap();
     assert!(edge.contains(&8.0), "{edge:?}");
     assert!(edge.iter().any(|end| end.is_nan()), "{edge:?}");

@@ -52,7 +52,7 @@ fn a_figure_shows_segments_acks_blocks_and_the_edge_of_the_window() {
     };
     assert_eq!(top(&scene.acked), 8000.0);
     assert_eq!(top(&scene.in_flight), 6000.0);
-    // The receive window is 500 units of 128 bytes, beyond the acknowledged data.
+    // The receive window of 500 units of 128 bytes begins after the acknowledged data.
     assert_eq!(top(&scene.edge), 8000.0 + 64_000.0);
     let least = scene.rtt.kept().iter().map(|mark| mark.low);
     let least = least.fold(f64::INFINITY, f64::min);

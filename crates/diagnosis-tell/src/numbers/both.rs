@@ -13,7 +13,7 @@ use super::long;
 /// to the diagnosed capture, which is the one nearer to the sender of the worst transfer.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BothEndsNumbers {
-    /// End that is nearer to the diagnosed capture. The other end is nearer to the other capture.
+    /// Endpoint that is nearer to the diagnosed capture. The other endpoint is nearer to the other capture.
     near: Side,
     /// Address and port of the opener in the other capture.
     opener_there: String,
@@ -21,16 +21,16 @@ pub(super) struct BothEndsNumbers {
     answerer_there: String,
     /// Minimum time from one capture to the other and back. This time does not depend on the clocks.
     round_trip_s: f64,
-    /// Minimum time from one end to the other and back, as the diagnosed capture shows it; null if the capture does not
-    /// show it. If a large part of this time lies beyond the captures, packets that are in both captures may have been
-    /// lost there.
+    /// Minimum time from one endpoint to the other and back, as the diagnosed capture shows it; null if the capture
+    /// does not show it. If a large part of this time is not between the captures, packets that are in both captures
+    /// may have been lost on the remaining path.
     whole_round_trip_s: Option<f64>,
-    /// `true` if most of the path lies between the captures. The findings of the diagnosed capture are then corrected
-    /// by the other capture.
+    /// `true` if most of the path lies between the captures. In this case, the other capture corrects the findings of
+    /// the diagnosed capture.
     spans_path: bool,
     /// `true` if all packets were matched, `false` if only the first packets were matched.
     all_packets: bool,
-    /// Clock of the other capture; null if no constant rate relates the clocks.
+    /// Clock of the other capture; null if its offset is not a linear function of time.
     clock: Option<ClockNumbers>,
     /// Packets that the opener sent.
     from_opener: WayNumbers,
@@ -38,10 +38,10 @@ pub(super) struct BothEndsNumbers {
     from_answerer: WayNumbers,
     /// Place of the queue: `nowhere`, `from_opener`, `from_answerer` or `both_ways`; null if the delays are unknown.
     queue: Option<&'static str>,
-    /// Number of lost segments of the end that is nearer to the diagnosed capture, according to that capture alone;
-    /// null if both captures agree.
+    /// Number of lost segments of the endpoint that is nearer to the diagnosed capture, according to that capture
+    /// alone; null if both captures agree.
     losses_by_one_capture: Option<u64>,
-    /// Number of spurious retransmissions of the same end, according to the diagnosed capture alone; null if both
+    /// Number of spurious retransmissions of the same endpoint, according to the diagnosed capture alone; null if both
     /// captures agree.
     needless_by_one_capture: Option<u64>,
 }
@@ -58,13 +58,13 @@ struct ClockNumbers {
     skew: Quantity,
 }
 
-/// Packets of one end between the captures. If an interface with offload shows several segments as one packet, each of
-/// the segments counts.
+/// Packets of one endpoint between the captures. Packets are counted as segments: a packet from an interface with
+/// offload counts as several segments.
 #[derive(Serialize, JsonSchema)]
 struct WayNumbers {
     /// Packets in the capture near their sender.
     sent: u64,
-    /// Packets sent that arrived at the other capture.
+    /// Packets that the other capture also contains.
     arrived: u64,
     /// Lost packets that carried data.
     lost_data: u64,
@@ -86,8 +86,8 @@ struct WayNumbers {
     overtaken: u64,
     /// Copies of packets that the path made.
     copies: u64,
-    /// Packets that occur more often in the far capture than in the near one. They are copies, or they are missing from
-    /// the near capture.
+    /// Surplus packets in the far capture of unknown origin: they are copies, or they are missing from the near
+    /// capture.
     copies_or_missing: u64,
     /// Packets with data.
     with_data: u64,
@@ -116,7 +116,8 @@ struct LostNumbers {
     retransmission: bool,
 }
 
-/// One-way delays. Each delay has the clock's `uncertainty_s`; differences between the delays do not depend on it.
+/// One-way delays. Each delay has the uncertainty `uncertainty_s` of the clock. Differences between the delays do not
+/// have this uncertainty.
 #[derive(Serialize, JsonSchema)]
 struct DelayNumbers {
     /// Minimum delay, under the assumption that the minimum round-trip time divides evenly between both directions.
@@ -132,7 +133,7 @@ struct DelayNumbers {
 /// Fields that are rewritten between the captures.
 #[derive(Serialize, JsonSchema)]
 struct RewrittenNumbers {
-    /// Number that is added to sequence numbers, modulo 2³²; null if sequence numbers are unchanged.
+    /// Number that is added to sequence numbers on the path, modulo 2³²; null if sequence numbers are unchanged.
     sequence_numbers: Option<u32>,
     /// Change of the MSS in the SYN; null if unchanged.
     mss: Option<ChangedNumbers>,
@@ -150,7 +151,7 @@ struct RewrittenNumbers {
     windows_or_echoes: bool,
 }
 
-/// Value of a field at both ends.
+/// Value of a field at both endpoints.
 #[derive(Serialize, JsonSchema)]
 struct ChangedNumbers {
     /// Value that was sent; null if the field was absent.

@@ -111,7 +111,7 @@ pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
 }
 
 /// Returns one line per stream and limit, with the other possible causes of the limit's time. If the limits cannot be
-/// determined, their cells are empty.
+/// determined, the cells with times and shares are empty.
 #[must_use]
 pub fn limits_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&["connection", "sent_by", "limit", "time_s", "share", "or"]);

@@ -35,13 +35,13 @@ pub(super) struct Document {
     pub(super) format: String,
     /// `false` if the reading was interrupted.
     pub(super) complete: bool,
-    /// Time of the first TCP packet, in seconds since 1970-01-01T00:00:00Z. All other times are relative to it.
+    /// Time of the first TCP packet, in seconds since 1970-01-01T00:00:00Z. All other times are relative to this time.
     pub(super) first_packet_unix_s: Option<f64>,
     /// Time from the first TCP packet to the last packet of the capture.
     pub(super) duration_s: f64,
     /// Number of packets of each kind.
     pub(super) packets: BTreeMap<String, u64>,
-    /// Damage to the capture. Each note is a sentence.
+    /// Notes on damage to the capture. Each note is a sentence.
     pub(super) notes: Vec<String>,
     /// TCP packets that are not selected.
     pub(super) left_out_packets: LeftOutPackets,
@@ -49,7 +49,7 @@ pub(super) struct Document {
     pub(super) connections_all: u64,
     /// Number of connections without data.
     pub(super) connections_without_data: u64,
-    /// Numbers of connections that are not listed in `connections`.
+    /// Totals of the connections that are not listed in `connections`.
     pub(super) not_listed: NotListed,
     /// Connections grouped by server and by service.
     pub(super) groups: GroupsNumbers,
@@ -57,7 +57,7 @@ pub(super) struct Document {
     pub(super) shared_bottlenecks: SharedNumbers,
     /// Predicted durations with other senders; null if no sender was simulated.
     pub(super) what_if: Option<WhatIfNumbers>,
-    /// Connections, ordered by the time that an end waited for their data. Connections whose limits cannot be
+    /// Connections, ordered by the time that an endpoint waited for their data. Connections whose limits cannot be
     /// determined come last.
     pub(super) connections: Vec<ConnectionNumbers>,
 }
@@ -71,14 +71,14 @@ pub(super) struct LeftOutPackets {
     pub(super) since_until: u64,
 }
 
-/// Numbers of connections that are not listed.
+/// Totals of the connections that are not listed.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct NotListed {
     /// Number of connections.
     pub(super) connections: u64,
-    /// Bytes of their data. Each byte counts once.
+    /// Bytes of data of these connections. Each byte counts once.
     pub(super) bytes: u64,
-    /// Number of their retransmitted segments.
+    /// Number of retransmitted segments of these connections.
     pub(super) retransmissions: u64,
 }
 
@@ -142,8 +142,8 @@ pub(super) struct ReplyNumbers {
     pub(super) p50_s: f64,
     /// Predicted longest duration with this stack: mean of the simulations.
     pub(super) max_s: f64,
-    /// Number of answers that would have arrived sooner. In the capture, each of them took longer than the simulated
-    /// answers of the same rank, counted from the slowest, in every simulation.
+    /// Number of answers that would have arrived sooner. The captured answer took longer than the answer of the same
+    /// rank in every simulation. Ranks are counted from the slowest answer.
     pub(super) sooner: usize,
     /// The answers with the largest gain, the largest first. At most 16 are listed.
     pub(super) most: Vec<SoonerNumbers>,
@@ -169,10 +169,10 @@ pub(super) struct SoonerNumbers {
 pub(super) struct ConnectionNumbers {
     /// Number of the connection. Connections are numbered from 1 in the order of their first packets.
     pub(super) number: u64,
-    /// Address and port of the end that opened the connection. If the capture has no SYN, this is the source of the
-    /// first packet.
+    /// Address and port of the endpoint that opened the connection. If the capture has no SYN, this is the source of
+    /// the first packet.
     pub(super) opener: String,
-    /// Address and port of the other end.
+    /// Address and port of the other endpoint.
     pub(super) answerer: String,
     /// Time of the first packet.
     pub(super) first_s: f64,
@@ -186,7 +186,7 @@ pub(super) struct ConnectionNumbers {
     pub(super) reset_s: Option<f64>,
     /// First sentence about the connection.
     pub(super) headline: String,
-    /// End that stopped sending although the other end kept sending; null if both ends responded.
+    /// Endpoint that stopped sending although the other endpoint kept sending; null if both endpoints responded.
     pub(super) silence: Option<SilenceNumbers>,
     /// Unusual properties of the connection and of its capture, as sentences: copies, missing packets, resets without
     /// effect, contradictory findings.
@@ -196,23 +196,23 @@ pub(super) struct ConnectionNumbers {
     pub(super) lost_s: Option<f64>,
     /// Requests and answers; null if the connection has fewer than two requests.
     pub(super) requests: Option<RequestsNumbers>,
-    /// Findings from a second capture at the other end, with `--both`; null without `--both`, or if the second capture
-    /// does not have the connection.
+    /// Findings from a second capture at the other endpoint (`--both`); null without `--both`, or if the second capture
+    /// does not contain the connection.
     pub(super) both_ends: Option<BothEndsNumbers>,
-    /// Streams of data, one for each end that sent data.
+    /// Streams of data, one for each endpoint that sent data.
     pub(super) streams: Vec<StreamNumbers>,
 }
 
-/// End that stopped sending.
+/// Endpoint that stopped sending.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SilenceNumbers {
-    /// The end that stopped sending.
+    /// The endpoint that stopped sending.
     pub(super) silent: Side,
-    /// Time of the last packet of this end.
+    /// Time of the last packet of this endpoint.
     pub(super) since_s: f64,
-    /// Number of the last packet of this end.
+    /// Number of the last packet of this endpoint.
     pub(super) last_packet: u64,
-    /// Number of data segments of the other end that got no response, including retransmissions.
+    /// Number of data segments of the other endpoint that got no response, including retransmissions.
     pub(super) unanswered_data: u32,
     /// Number of keep-alives that got no response.
     pub(super) unanswered_keep_alives: u32,
@@ -225,7 +225,7 @@ pub(super) struct SilenceNumbers {
 /// A retransmitted SYN.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SynNumbers {
-    /// End that sent the SYN.
+    /// Endpoint that sent the SYN.
     pub(super) sent_by: Side,
     /// Time of the retransmission.
     pub(super) at_s: f64,
@@ -237,10 +237,10 @@ pub(super) struct SynNumbers {
     pub(super) waited_s: f64,
 }
 
-/// A stream: the data that one end sent.
+/// A stream: the data that one endpoint sent.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StreamNumbers {
-    /// End that sent the data.
+    /// Endpoint that sent the data.
     pub(super) sent_by: Side,
     /// Sentence about the limit of the stream.
     pub(super) story: String,
@@ -259,8 +259,8 @@ pub(super) struct StreamNumbers {
     pub(super) lost_s: Option<f64>,
     /// Reason why the limits, the stalls and the lost time cannot be determined; null if they can.
     pub(super) limits_untold: Option<UntoldNumbers>,
-    /// Limits that the capture does not distinguish from other causes; null if there are none, or if the limits cannot
-    /// be determined.
+    /// Limits that cannot be distinguished from other causes in the capture; null if there are none, or if the limits
+    /// cannot be determined.
     pub(super) limits_in_doubt: Option<InDoubtNumbers>,
     /// Bytes of data in a full segment.
     pub(super) segment_bytes: u32,
@@ -285,10 +285,10 @@ pub(super) struct StreamNumbers {
     /// Number of segments sent, including retransmissions.
     pub(super) segments: u64,
     /// Retransmissions of data and of FINs, excluding keep-alives, window probes and SYNs. A retransmission counts even
-    /// if the capture lacks the original. Null if more retransmissions than segments were found, which is
-    /// contradictory. `packets` has a different count.
+    /// if the capture lacks the original. Null if more retransmissions than segments were found, because these findings
+    /// contradict each other. `packets` has a different count.
     pub(super) sent_again: Option<SentAgain>,
-    /// Number of stalls, which are periods without an event that are longer than two round trips. Null if the limits
+    /// Number of stalls, which are periods without packets that are longer than two round trips. Null if the limits
     /// cannot be determined.
     pub(super) stalls: Option<u64>,
     /// Total duration of all stalls; null if the limits cannot be determined.
@@ -297,10 +297,10 @@ pub(super) struct StreamNumbers {
     pub(super) stalled_by_kind_s: Option<BTreeMap<StallKind, f64>>,
     /// The longest stalls, at most 32. Empty if the limits cannot be determined.
     pub(super) longest_stalls: Vec<StallNumbers>,
-    /// Number of segments that arrived late because later segments overtook them.
+    /// Number of segments that were captured late because later segments overtook them before the capture point.
     pub(super) overtaken: u64,
     /// Number of times that the receive window was closed and therefore limited the sender: the window was zero, or it
-    /// had no space for a segment while nothing was in flight. If a closed window never limited the sender, this is the
+    /// had no space for a segment while no data was in flight. If a closed window never limited the sender, this is the
     /// number of times that the window was zero.
     pub(super) window_shut_times: u64,
     /// Time for which the closed window limited the sender: `zero_window` of `limits_s`.
@@ -333,8 +333,8 @@ pub(super) struct InDoubtNumbers {
     pub(super) limits: Vec<Limit>,
     /// Other possible causes of the time.
     pub(super) or: Vec<Doubt>,
-    /// `true` if one of the other causes would count as lost time although the limits do not. Then `lost_s` is a lower
-    /// bound.
+    /// `true` if the time of one of the other causes would count as lost, but the time of the limits does not. In this
+    /// case, `lost_s` is a lower bound.
     pub(super) lost_at_least: bool,
 }
 
@@ -370,7 +370,7 @@ pub(super) struct SentAgain {
     /// `true` if retransmissions may be missing from the capture, because it was not taken at the sender or lacks
     /// packets.
     pub(super) may_be_more: bool,
-    /// Number of retransmitted bytes in sequence numbers. A FIN occupies one sequence number.
+    /// Number of retransmitted bytes, counted in sequence numbers. A FIN occupies one sequence number.
     pub(super) bytes: u64,
     /// Number of segments by class of their cause, including probes.
     pub(super) by_class: BTreeMap<Class, u64>,
@@ -380,9 +380,9 @@ pub(super) struct SentAgain {
     pub(super) needless_by_dsack: u64,
     /// Number of spurious retransmissions that the timestamp of their ACK shows.
     pub(super) needless_by_timestamp: u64,
-    /// Number of spurious retransmissions whose ACK came sooner than one round trip after the retransmission.
+    /// Number of spurious retransmissions whose ACK arrived less than one round-trip time after the retransmission.
     pub(super) needless_by_time: u64,
-    /// Number of spurious retransmissions for which the capture shows that the original arrived.
+    /// Number of spurious retransmissions whose original arrived according to captured packets.
     pub(super) needless_by_arrival: u64,
     /// Number of spurious retransmissions whose original was overtaken by later segments.
     pub(super) needless_overtaken: u64,
@@ -398,7 +398,7 @@ pub(super) struct SentAgain {
     pub(super) last: Vec<RetransmissionNumbers>,
 }
 
-/// A stall: a period without an event.
+/// A stall: a period without packets.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StallNumbers {
     /// Beginning of the stall.
@@ -419,7 +419,8 @@ pub(super) struct StallNumbers {
     pub(super) packet_after: u64,
     /// Bytes in flight during the stall.
     pub(super) in_flight_bytes: u64,
-    /// Time after which a tail loss probe or RACK would have acted; null if neither would have acted.
+    /// Time from the beginning of the stall until a tail loss probe or RACK would have ended it; null if neither would
+    /// have ended it.
     pub(super) something_else_would_have_acted_after_s: Option<f64>,
 }
 
@@ -436,12 +437,12 @@ pub(super) struct RetransmissionNumbers {
     pub(super) end_byte: u64,
     /// Number of this transmission of the segment. The original is number 1.
     pub(super) transmission: u32,
-    /// Cause of the retransmission. For a timeout, it includes the number of the timeout in its series.
+    /// Cause of the retransmission. For a timeout, it includes the position of the timeout among consecutive timeouts.
     #[serde(flatten)]
     pub(super) cause: Cause,
     /// Number of the packet that triggered the retransmission; null if a timer triggered it.
     pub(super) set_off_by_packet: Option<u64>,
-    /// Time for which the sender had sent nothing, and had received nothing that restarts its timer.
+    /// Time before the retransmission in which the sender sent nothing and received no ACK that restarts its timer.
     pub(super) waited_s: f64,
     /// Need for the retransmission, with the evidence.
     pub(super) need: Need,

@@ -1,4 +1,4 @@
-//! Groups of connections as numbers, for the JSON document and for tables.
+//! Numbers about groups of connections, for the JSON document and for tables.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub(super) struct GroupNumbers {
     pub(super) connections: u64,
     /// Number of connections that carried data.
     pub(super) connections_with_data: u64,
-    /// Number of connections without a SYN in the capture, for which only the ports show which end is the server.
+    /// Number of connections without a SYN in the capture, for which only the ports show which endpoint is the server.
     pub(super) connections_by_ports: u64,
     /// Bytes of data to the server. Each byte counts once.
     pub(super) bytes_to_server: u64,
@@ -52,7 +52,7 @@ pub(super) struct GroupNumbers {
     pub(super) refused: u64,
     /// Number of connections whose SYN got no answer for at least one second.
     pub(super) unanswered: u64,
-    /// Total time from the first to the last SYN of these connections.
+    /// Total time from the first to the last SYN of unanswered connections.
     pub(super) unanswered_s: f64,
     /// Number of connections that a reset ended after they were opened.
     pub(super) reset: u64,
@@ -65,9 +65,9 @@ pub(super) struct GroupNumbers {
     /// Round-trip time of the handshakes without a retransmitted SYN; null if the capture has no such handshake. The
     /// quantiles are exact for up to 64 handshakes, and otherwise within 1.6 %.
     pub(super) handshake_s: Option<QuantileNumbers>,
-    /// Number of these handshakes.
+    /// Number of handshakes without a retransmitted SYN.
     pub(super) handshakes: u64,
-    /// Number of segments of both ends, including retransmissions.
+    /// Number of segments of both endpoints, including retransmissions.
     pub(super) segments: u64,
     /// Number of retransmitted segments.
     pub(super) retransmissions: u64,
@@ -76,10 +76,10 @@ pub(super) struct GroupNumbers {
     pub(super) lost_s: Option<f64>,
     /// Number of the connection that lost the most time; null if no connection lost time.
     pub(super) most_lost_connection: Option<u64>,
-    /// Time that this connection lost.
+    /// Time that `most_lost_connection` lost.
     pub(super) most_lost_s: f64,
-    /// Time by limit, summed over the stream of each connection that lost the most time; null if no limits can be
-    /// determined.
+    /// Time by limit, summed over the connections. For each connection, the stream that lost the most time counts. Null
+    /// if no limits can be determined.
     pub(super) limits_s: Option<BTreeMap<Limit, f64>>,
     /// Number of connections whose limits cannot be determined, because packets, all ACKs or TCP options are missing
     /// from the capture.

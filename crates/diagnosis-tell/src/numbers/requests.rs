@@ -12,17 +12,17 @@ use dupack_diagnosis::{Request, Requests};
 /// Requests of a connection and their answers.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RequestsNumbers {
-    /// End that sends the requests.
+    /// Endpoint that sends the requests.
     asked_by: Side,
     /// Number of requests. Pipelined requests count as one.
     requests: u64,
     /// Number of requests that consist of several pipelined requests.
     pipelined: u64,
-    /// Time from the first byte of a request until the answer is complete at the end that sent the request.
+    /// Time from the first byte of a request until the answer is complete at the endpoint that sent the request.
     duration_s: QuantileNumbers,
     /// Time from the arrival of a request until its answer begins.
     server_s: QuantileNumbers,
-    /// Round-trip time that counts as the network's part; null if the capture shows none.
+    /// Round-trip time that counts as time of the network; null if the capture shows none.
     round_trip_s: Option<f64>,
     /// The longest requests, ordered by their durations. At most 64 are listed.
     worst: Vec<RequestNumbers>,
@@ -50,10 +50,10 @@ pub(super) struct RequestNumbers {
     pub(super) request: MessageNumbers,
     /// The answer in the capture.
     pub(super) answer: MessageNumbers,
-    /// Time from the first byte of the request until the answer is complete at the end that sent the request. It is the
-    /// sum of the next seven times.
+    /// Time from the first byte of the request until the answer is complete at the endpoint that sent the request. It
+    /// is the sum of the next seven times.
     pub(super) duration_s: f64,
-    /// Network's part: one round trip.
+    /// Time of the network: one round trip.
     pub(super) network_s: f64,
     /// Time for the transfer of the request.
     pub(super) request_transfer_s: f64,
@@ -63,11 +63,11 @@ pub(super) struct RequestNumbers {
     pub(super) transfer_s: f64,
     /// Time spent in recoveries, and in waiting for retransmission and probe timers.
     pub(super) repair_s: f64,
-    /// Time for which the receive window was full.
+    /// Time in which the receive window was full.
     pub(super) receive_window_s: f64,
-    /// Time within the answer for which the answering application provided no more data.
+    /// Time within the answer in which the answering application provided no more data.
     pub(super) server_pauses_s: f64,
-    /// Time from the end of the previous answer until this request, at the end that sent the request; null for the
+    /// Time from the end of the previous answer until this request, at the endpoint that sent the request; null for the
     /// first request.
     pub(super) think_s: Option<f64>,
 }
@@ -85,9 +85,9 @@ pub(super) struct MessageNumbers {
     pub(super) last_packet: u64,
     /// Number of bytes.
     pub(super) bytes: u64,
-    /// Beginning of the message, if it is not encrypted and was captured: the request line of HTTP/1 without the query
-    /// (`GET /index.html`), `status 200`, or the type of the TLS record (`TLS application data`). Otherwise null; also
-    /// null for a capture from standard input.
+    /// Beginning of the message: the request line of HTTP/1 without the query (`GET /index.html`), the status (`status
+    /// 200`), or the type of the TLS record (`TLS application data`). Null for other protocols, if the beginning was
+    /// not captured, and for a capture from standard input.
     pub(super) content: Option<String>,
 }
 

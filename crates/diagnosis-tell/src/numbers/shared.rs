@@ -12,8 +12,8 @@ use dupack_diagnosis::shared::{SharedBottleneck, SharedBottlenecks, Sharer};
 pub(super) struct SharedNumbers {
     /// Bottlenecks that several streams share. A bottleneck is listed only if the evidence exceeds chance.
     bottlenecks: Vec<BottleneckNumbers>,
-    /// Number of streams that were compared with at least one other stream: both waited in a queue at the same time for
-    /// long enough.
+    /// Number of streams that were compared with at least one other stream: both streams waited in a queue at the same
+    /// time for long enough.
     streams_compared: u64,
     /// Number of streams that could not be compared. The capture does not show whether they share a bottleneck.
     streams_untold: u64,
@@ -39,7 +39,7 @@ struct BottleneckNumbers {
 struct SharerNumbers {
     /// Number of the stream's connection.
     connection: u64,
-    /// End that sent the data.
+    /// Endpoint that sent the data.
     sent_by: Side,
     /// Fraction of the total rate that the stream had while it and other streams waited, from 0 to 1.
     share: f64,

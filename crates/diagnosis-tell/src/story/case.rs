@@ -1,4 +1,4 @@
-//! Facts that a sentence is based on, and conclusions from these facts.
+//! Facts for the choice and the content of a sentence, and conclusions from these facts.
 
 use dupack_diagnosis::StreamFindings;
 use dupack_diagnosis::analyse::budget::{Group, Limit, PathFacts, Shares};
@@ -13,29 +13,30 @@ use dupack_tcp::time::Duration;
 
 use super::words::part;
 
-/// Fraction of a time from which the remaining time does not matter (ours).
+/// Minimum fraction of a time for an explanation of it to suffice (our choice).
 pub(super) const HALF: f64 = 0.5;
 
-/// Fraction of the time from which the sentence omits "for 41 of 60 s" (ours).
+/// Minimum fraction of the time for the sentence to omit "for 41 of 60 s" (our choice).
 pub(super) const ALMOST_ALL: f64 = 0.9;
 
-/// Fraction of the time from which a further group of limits is mentioned (ours).
+/// Minimum fraction of the time for a further group of limits to be mentioned (our choice).
 pub(super) const REST_SHARE: f64 = 0.1;
 
-/// Maximum fraction of retransmitted segments in slow start (ours).
+/// Maximum fraction of retransmitted segments in slow start (our choice).
 pub(super) const LOSSES_IN_SLOW_START: f64 = 0.02;
 
-/// Minimum number of round trips that show how a window changes (ours: slow start needs one round trip to be visible,
-/// and a loss needs two).
+/// Minimum number of round trips to show how a window changes (our choice: slow start is visible after one round trip,
+/// and a loss after two).
 pub(super) const ROUND_TRIPS_MIN: f64 = 3.0;
 
-/// Initial window in segments (RFC 6928). A stream of no more segments is small, because its sender needs no ACK.
+/// Initial window in segments (RFC 6928). A stream with at most this number of segments is small, because its sender
+/// need not wait for an ACK.
 pub(super) const SMALL_SEGMENTS: u64 = 10;
 
-/// Minimum number of waits for an ACK that are unlikely to be a coincidence (ours).
+/// Minimum number of waits for an ACK to be reported: fewer may be a coincidence (our choice).
 pub(super) const NAGLE_MIN: u64 = 3;
 
-/// Minimum number of successive requests that are a pattern (ours).
+/// Minimum number of successive requests for a pattern (our choice).
 const TURNS_MIN: u64 = 8;
 
 /// Turns that took most of a stream's time.
@@ -43,11 +44,11 @@ const TURNS_MIN: u64 = 8;
 pub(super) enum Turning {
     /// Number and duration of the round trips that took the time.
     RoundTrips(u64, Duration),
-    /// Number of turns, duration of each turn, and the part of this duration for which the answer was in flight.
+    /// Number of turns, mean duration of a turn, and the part of this duration in which the answer was in flight.
     Answers(u64, [Duration; 2]),
 }
 
-/// Facts that a sentence is based on.
+/// Facts for a sentence.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     /// Limits of the stream's time.
@@ -58,7 +59,7 @@ pub struct Case<'a> {
     pub path: PathFacts,
     /// Times for which the receive window was closed.
     pub shut: Shut,
-    /// Coverage of the stream by the capture.
+    /// Extent to which the capture contains the stream.
     pub coverage: Coverage,
     /// Reason why the limit is unknown, or `None` if the limit is known.
     pub untold: Option<Untold>,
@@ -157,8 +158,8 @@ impl Case<'_> {
         self.evidence().leaves_at_a_constant_rate()
     }
 
-    /// Returns a limit that explains the silent periods as well as the application or the sender's buffer does, or
-    /// `None` if there is no such limit.
+    /// Returns another cause that explains the periods without packets as well as the application or the sender's
+    /// buffer does, or `None` if there is none.
     pub(super) fn doubt(&self) -> Option<Doubt> {
         self.evidence().doubt()
     }
@@ -169,12 +170,12 @@ impl Case<'_> {
         self.evidence().may_be_spread()
     }
 
-    /// `true` if so many segments are retransmitted that no window can grow undisturbed.
+    /// `true` if so many segments are retransmitted that losses keep the window from growing.
     pub(super) fn loses_much(&self) -> bool {
         self.shares.retransmissions as f64 > LOSSES_IN_SLOW_START * self.shares.segments as f64
     }
 
-    /// Returns the turns of the stream if waiting for the other end took a large part of the time in which the
+    /// Returns the turns of the stream if waiting for the other endpoint took a large part of the time in which the
     /// application sent nothing.
     pub(super) fn turning(&self) -> Option<Turning> {
         let turns = self.turns.filter(|turns| turns.count >= TURNS_MIN)?;
@@ -185,7 +186,7 @@ impl Case<'_> {
         {
             return Some(Turning::RoundTrips(turns.count, round_trip));
         }
-        // The time for which an ACK was delayed is subtracted, because the answer had arrived by then.
+        // The time by which ACKs were delayed is subtracted, because the answers had already arrived in this time.
         let outstanding = self.shares.of(Limit::Pause) - turns.ack_held;
         let much = outstanding.as_secs_f64() >= MAIN_SHARE * silent.as_secs_f64();
         (!turns.asks && much).then(|| {
@@ -218,7 +219,7 @@ impl Case<'_> {
         few || brief
     }
 
-    /// `true` if the stream is so small that no window limits it, and if nothing was retransmitted.
+    /// `true` if the stream is so small that no window limits it, and no segment was retransmitted.
     pub(super) fn is_small(&self) -> bool {
         let held = [
             Group::Receiver,
@@ -237,7 +238,7 @@ impl Case<'_> {
         untold::ranked(self.shares)
     }
 
-    /// Returns the group that took most of the time, if its fraction of the time is large enough.
+    /// Returns the group with the longest time, if its fraction of the time is at least [`MAIN_SHARE`].
     pub(super) fn main(&self) -> Option<Group> {
         untold::main(self.shares)
     }

@@ -1,4 +1,4 @@
-//! First sentence about a connection: about its main stream, about an end that does not respond, or about a connection
+//! First sentence about a connection. It describes the main stream, an endpoint that does not respond, or a connection
 //! that was never opened.
 
 use dupack_diagnosis::findings::ConnectionFindings;
@@ -9,7 +9,7 @@ use dupack_diagnosis::{Side, StreamFindings};
 use super::story;
 use crate::words;
 
-/// Minimum fraction of the connection's time for an end's silence to be the first sentence (ours).
+/// Minimum fraction of the connection's time for an endpoint's silence to be the first sentence (our choice).
 const MOST: f64 = 0.5;
 
 /// Returns the first sentence about a connection.
@@ -33,7 +33,7 @@ pub fn has_acks_alone(connection: &ConnectionFindings) -> bool {
     stream.is_some_and(|stream| acks_alone(connection, stream).is_some())
 }
 
-/// Returns the sentence about a capture of one end that mostly acknowledges data of the other end.
+/// Returns the sentence about a capture of one endpoint that mostly acknowledges data of the other endpoint.
 fn acks_alone(connection: &ConnectionFindings, stream: &StreamFindings) -> Option<String> {
     let other = stream.side.other();
     let counts = connection.counts.of(other);
@@ -48,12 +48,12 @@ fn acks_alone(connection: &ConnectionFindings, stream: &StreamFindings) -> Optio
     })
 }
 
-/// `true` if packets to the silent end got no response for most of the time of the connection.
+/// `true` if packets to the silent endpoint got no response for most of the time of the connection.
 fn took_most(connection: &ConnectionFindings, silence: &Silence) -> bool {
     silence.asked.duration().as_secs_f64() >= MOST * connection.duration().as_secs_f64()
 }
 
-/// Returns a sentence about a silent end, unless the first sentence already mentions it.
+/// Returns a sentence about a silent endpoint, unless the first sentence already mentions it.
 #[must_use]
 pub fn silent_later(connection: &ConnectionFindings) -> Option<String> {
     let silence = connection.silence.as_ref()?;
@@ -61,8 +61,8 @@ pub fn silent_later(connection: &ConnectionFindings) -> Option<String> {
     (!told).then(|| silent(connection, silence))
 }
 
-/// Returns a sentence about an end that stopped responding: `"10.0.0.2:443 sent nothing more after 61 ms: 9 keep-alives
-/// in 135 s got no answer"`.
+/// Returns a sentence about an endpoint that stopped responding: `"10.0.0.2:443 sent nothing more after 61 ms: 9
+/// keep-alives in 135 s got no answer"`.
 #[must_use]
 pub fn silent(connection: &ConnectionFindings, silence: &Silence) -> String {
     let asked = &silence.asked;
@@ -102,7 +102,7 @@ pub fn without_data(connection: &ConnectionFindings) -> String {
             connection.addresses.of(side.other()),
         );
         let acknowledged = match connection.counts.of(side.other()).unseen_bytes() {
-            // A single unseen byte may be a FIN.
+            // A single acknowledged byte that was not captured may be a FIN.
             0 | 1 => String::new(),
             bytes => format!(
                 ", although {} from it were acknowledged",
@@ -154,7 +154,7 @@ fn sent(what: &str, syn: &Syn) -> String {
     }
 }
 
-/// Returns the sentence about a connection without data, if the capture has packets of both ends.
+/// Returns the sentence about a connection without data, if the capture has packets of both endpoints.
 fn quiet(connection: &ConnectionFindings, was_opened: bool) -> String {
     let long = words::time(connection.duration());
     let opened = if was_opened {

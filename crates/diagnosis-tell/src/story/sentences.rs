@@ -175,7 +175,7 @@ fn say_the_rest(case: &Case<'_>, said: &mut String) {
     }
 }
 
-/// Sentence for silent periods that have more than one explanation.
+/// Sentence for periods without packets that have more than one explanation.
 pub(super) fn in_doubt(case: &Case<'_>) -> String {
     let shares = case.shares;
     let group = match case.main() {
@@ -215,8 +215,8 @@ pub(super) fn in_doubt(case: &Case<'_>) -> String {
 const WHICH: &str = "the capture does not show which";
 
 /// Returns the reason why the application sent nothing, if one reason explains most of this time: its data was not
-/// ready, or it waited for answers or requests. If only one end sends data, or neither does, there are no turns, so no
-/// end waits for requests.
+/// ready, or it waited for answers or requests. If only one endpoint sends data, or neither does, there are no turns,
+/// so no endpoint waits for requests.
 pub(super) fn why_idle(case: &Case<'_>) -> Option<String> {
     let idle = case.shares.of_group(Group::Application).as_secs_f64();
     let is_most = |time: Duration| time.as_secs_f64() > HALF * idle;
@@ -302,8 +302,8 @@ pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
     if tail && total.mean_flight().is_some_and(|flight| flight <= small) {
         said.push_str(" of small responses");
     }
-    // The capture must show for each stall that the stall's own data had arrived. If other data arrived, this only
-    // shows that ACKs were lost.
+    // A remedy is named only if the capture shows, for each stall, that the retransmitted data had arrived. The arrival
+    // of other data only shows that ACKs were lost.
     let is_sure = kind != StallKind::AckDelayOrLoss || case.early >= total.count;
     if let Some(remedy) = remedy(kind, total.remedy_after()).filter(|_| is_sure) {
         said.push_str("; ");
@@ -513,7 +513,7 @@ pub(super) fn slow_start(case: &Case<'_>) -> String {
 pub(super) fn sender(case: &Case<'_>) -> String {
     let shares = case.shares;
     let spent = part(shares.of(Limit::SenderBuffer), shares.duration());
-    // At the sender's end, the capture shows what triggered each segment, so the application is excluded.
+    // At the sender, the capture shows what triggered each segment, so the application is excluded.
     let application = match case.place {
         Place::Sender => "",
         _ => "its application, ",

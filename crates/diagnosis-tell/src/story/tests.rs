@@ -392,7 +392,8 @@ fn bulk_silences_may_be_the_receive_window_if_its_scale_is_unknown() {
     );
     assert_eq!(told(Limit::Pause, Window::Known, bulk), "application");
     assert_eq!(told(Limit::SenderBuffer, Window::Known, bulk), "sender");
-    // If messages end before the silences, or nothing is outstanding, the receive window is not the cause.
+    // If a message ends before each period without packets, or if nothing is outstanding, the receive window is not the
+    // cause.
     assert_eq!(
         told(Limit::Pause, Window::Unscaled, bulk / 3),
         "application"
@@ -408,7 +409,7 @@ fn bulk_silences_may_be_the_receive_window_if_its_scale_is_unknown() {
     );
 }
 
-/// Returns `count` silences of `each` milliseconds, as stalls of this kind.
+/// Returns `count` stalls of this kind, each of which lasts `each` milliseconds.
 fn silences(kind: StallKind, count: u64, each: u64) -> StallList {
     let mut stalls = StallList::default();
     for n in 0..count {
@@ -466,7 +467,7 @@ fn silences_may_be_lost_packets_that_a_capture_at_the_receiver_lacks() {
     let unready = StallKind::DataUnavailable;
     assert_eq!(told(600, Place::Receiver, unready), "in doubt");
     assert_eq!(told(600, Place::Sender, unready), "application");
-    // With a loss rate of 6 %, at most three of the 50 silences are caused by lost packets.
+    // With a loss rate of 6 %, lost packets cause at most three of the 50 periods without packets.
     assert_eq!(told(60, Place::Receiver, unready), "application");
     assert_eq!(
         told(600, Place::Receiver, StallKind::ClientIdle),

@@ -28,7 +28,7 @@ enum Unit {
 }
 
 fn unit_of(duration: Duration) -> Unit {
-    // A duration that rounds to one second uses seconds.
+    // A duration that is rounded to one second is printed in seconds.
     if duration.as_secs_f64() >= 0.9995 {
         Unit::Seconds
     } else {

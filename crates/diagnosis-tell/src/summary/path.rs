@@ -1,4 +1,4 @@
-//! Describes a path in words: a line for the terminal, and all properties for the page.
+//! Description of a path in words: a line for the terminal, and all properties for the page.
 
 use super::UNTOLD;
 use crate::words;

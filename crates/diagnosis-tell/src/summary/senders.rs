@@ -1,4 +1,4 @@
-//! Describes predictions for other senders in a line.
+//! Description of predictions for other senders in a line.
 
 use crate::asking::{Asked, TOO_WIDE, commands, in_words, replies_in_words};
 use crate::whatif::{Gain, Offer, Role};

@@ -17,8 +17,8 @@ use crate::experiment::Captured;
 /// Maximum half width of the confidence interval, as a fraction of the prediction, for a prediction to be offered.
 const WIDEST: f64 = 0.25;
 
-/// Maximum prediction that is offered, as a multiple of the captured duration (ours). If a prediction is longer, it is
-/// more likely that the path differs from what the capture shows.
+/// Maximum prediction that is offered, as a multiple of the captured duration (our choice). A longer prediction is more
+/// likely caused by a difference between the real path and the estimated one.
 const FAR_SLOWER: f64 = 3.0;
 
 /// Relation of a stack to the captured sender.
@@ -57,14 +57,14 @@ pub struct Answer {
     /// The senders that the answer is based on. Each of them behaves like the captured sender, and may be the captured
     /// sender.
     pub senders: Vec<String>,
-    /// `true` if the captured sender is uncertain, and this stack is neither faster nor slower than all of the possible
-    /// senders.
+    /// `true` if the captured sender is uncertain, and this stack is neither faster than all possible senders nor
+    /// slower than all of them.
     pub is_rivalled: bool,
     /// Predicted single answers, if the connection has turns and this prediction was requested.
     pub replies: Option<Replies>,
 }
 
-/// Comparison of a duration with another one, as far as the confidence intervals show a difference.
+/// Comparison of a duration with another one by confidence intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Gain {
@@ -77,10 +77,9 @@ pub enum Gain {
 }
 
 impl Answer {
-    /// Returns the comparison with the captured transfer, if the comparison with simulations of its sender has the same
-    /// result; otherwise [`Gain::None`]. Both must agree, because a single transfer may be slow by chance, and the same
-    /// sender may be faster the next time. If the captured sender may be one of several, the comparison with each of
-    /// them must have the same result.
+    /// Returns the comparison with the captured transfer if the comparison with simulations of its sender has the same
+    /// result, and [`Gain::None`] otherwise. A single captured transfer may be slow by chance, so both results must
+    /// agree. If the captured sender may be one of several, the comparison with each of them must have the same result.
     #[must_use]
     pub fn gain(&self) -> Gain {
         let of_capture = self.beside_capture();
@@ -126,8 +125,8 @@ impl Gain {
         }
     }
 
-    /// Returns the gain that all of these ratios to the captured sender show, or `None` if they do not agree. The error
-    /// of simulations is added because the ratios' intervals do not include it.
+    /// Returns the gain that all of these ratios to the captured sender show, or [`Gain::None`] if they do not agree.
+    /// The error of simulations is added to the intervals of the ratios, which do not include it.
     fn of_all<'a>(ratios: impl Iterator<Item = Option<&'a Ratio>>) -> Self {
         let each = ratios.map(|ratio| {
             let interval = ratio.and_then(|ratio| ratio.interval_95);
@@ -273,7 +272,7 @@ impl Passed<'_> {
     }
 
     /// Combines the predictions for all kinds of captured senders into an answer for `stack`. Returns `None` if there
-    /// are none.
+    /// are no predictions.
     fn answer(&self, stack: &StackSpec, parts: &[(f64, &Prediction)]) -> Option<Answer> {
         let guesses = parts.iter().map(|(weight, part)| (*weight, part.duration));
         let guesses: Vec<(f64, Guess)> = guesses.collect();

@@ -13,7 +13,7 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::experiment::{Captured, time_to_run, write};
 use dupack_diagnosis::path::Path;
 
-/// Seed of the one run that is shown.
+/// Seed of the run that is shown.
 const SEED: u64 = 1;
 
 /// Simulated time between two checks for the end of the transfer.
@@ -98,7 +98,8 @@ impl Acked {
 /// Identifier of the flow that the capture shows.
 const FIRST: FlowId = FlowId(0);
 
-/// Threshold for ACK numbers: if a number is ahead by at least this much, the ACK is an old one that was overtaken.
+/// Threshold for differences of ACK numbers, modulo 2³². If a number is ahead by at least this value, the ACK is an old
+/// one that was overtaken.
 const BACK: u32 = 1 << 31;
 
 impl Observer for Acked {

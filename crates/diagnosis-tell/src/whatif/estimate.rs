@@ -2,26 +2,26 @@
 //!
 //! There are three sources of uncertainty:
 //!
-//! 1. Chance within a transfer. The mean duration is estimated, and more seeds make the estimate more precise.
+//! 1. Chance within a transfer. More seeds make the estimate of the mean duration more precise.
 //! 2. The path. Its numbers have confidence intervals, and durations on paths drawn from these intervals vary by more
 //!    than chance.
 //! 3. The difference between a real path and any simulated path.
 //!
 //! The captured duration adds information about the second and the third source. If the captured sender took longer in
-//! the capture than in simulations, the path is worse than its numbers, or something slows everything that is sent over
-//! it. Another sender would then have been slower as well. The factor follows from a linear regression of logarithms:
-//! it is the covariance of both durations that the path causes, divided by the variance of the captured duration. If
-//! the captured sender lost more or fewer segments than in simulations, this adds no information: the path's loss rate
-//! was estimated from the same losses, which must count only once. Therefore, the effect of the losses on the duration
-//! is removed first.
+//! the capture than in simulations, the real path is worse than its estimates, or another effect slows all senders on
+//! it. In this case, another sender would also have been slower. The factor follows from a linear regression of
+//! logarithms: its exponent is the part of the covariance of both durations that the path causes, divided by the
+//! variance of the captured duration. The difference between the captured and the simulated number of losses adds no
+//! information, because the path's loss rate was estimated from the same losses, which must count only once. Therefore,
+//! the effect of the losses on the duration is removed first.
 
 use dupack_lab::stats::{Summary, mean};
 
 use super::runs::SimulatedTransfer;
 use dupack_diagnosis::path::DEVIATIONS;
 
-/// Error of a simulation that different seeds do not show, as half of a 95 % interval. Most points of docs/testbed.md
-/// agree with real packets within this fraction.
+/// Relative error of a simulation that does not depend on the seed, as half of a 95 % interval. Most points of
+/// docs/testbed.md agree with real packets within this fraction.
 pub(super) const MODEL: f64 = 0.05;
 
 /// A predicted quantity.
@@ -107,7 +107,7 @@ fn ln(value: f64) -> f64 {
     value.max(f64::MIN_POSITIVE).ln()
 }
 
-/// Combines several weighted guesses, of which one is right.
+/// Combines several weighted guesses, one of which is right.
 pub(super) fn together(guesses: &[(f64, Guess)]) -> Option<Guess> {
     let weights: f64 = guesses.iter().map(|(weight, _)| weight).sum();
     if !(weights.is_finite() && weights > 0.0) {
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_path_that_slowed_the_captured_sender_slows_another() {
-        // There is no chance, and the path is certain, so only the error of simulations remains.
+        // The durations do not vary, and the path is certain, so only the error of simulations remains.
         let (ten, four) = (about((10.0, 0.0), 0.0, 0.0), about((4.0, 0.0), 0.0, 0.0));
         let guess = guess(of(&four, &four), of(&ten, &ten), did(11.0, 0.0));
         assert!((guess.mean - 4.4).abs() < 1e-9, "{guess:?}");

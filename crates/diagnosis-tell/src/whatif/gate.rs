@@ -12,23 +12,25 @@ use crate::experiment::Captured;
 use dupack_diagnosis::path::{Company, DEVIATIONS, Path, Steadiness};
 
 /// Maximum difference of the mean simulated duration from the captured duration, as a fraction of the captured duration
-/// (the accuracy that a prediction should have).
+/// (our choice: the accuracy that a prediction should have).
 const DURATION_SHARE: f64 = 0.15;
-/// Maximum difference of the durations in round trips: if there are few round trips, one more is not different
-/// behaviour. The largest allowance applies.
+/// Maximum difference of the durations in round trips: if a transfer has few round trips, one more does not show
+/// different behaviour. The largest of the allowed differences applies.
 const DURATION_ROUND_TRIPS: f64 = 2.0;
 
-/// Maximum allowance for chance, as a fraction of the captured duration (ours: a prediction that is less certain is not
-/// offered).
+/// Maximum allowance for chance, as a fraction of the captured duration (our choice: a prediction that is less certain
+/// is not offered).
 const DURATION_CHANCE: f64 = 0.25;
 
-/// Maximum difference of losses and timeouts beyond chance, as a fraction of the captured number (ours).
+/// Maximum difference of the numbers of losses and timeouts in addition to chance, as a fraction of the captured number
+/// (our choice).
 const COUNT_SHARE: f64 = 0.2;
 
-/// Mean number of losses for which a capture without losses has a probability of one in twenty (e^−3).
+/// Difference in the number of losses that is always allowed: with a mean of this number, the probability of no losses
+/// is one in twenty (e^−3).
 const LOSSES: f64 = 3.0;
 
-/// Fraction of the losses above which the queue is considered to have caused most of them.
+/// Minimum fraction of the losses that a queue must cause to count as the main cause.
 const MOSTLY: f64 = 0.5;
 
 /// Difference in the number of timeouts that is always allowed.
@@ -43,7 +45,7 @@ pub enum Gate<'a> {
     Refused {
         /// Reason for the refusal.
         reason: Reason,
-        /// Quantities that were compared. Empty if nothing was compared.
+        /// Quantities that were compared. The list is empty if nothing was compared.
         checked: Vec<Checked>,
     },
     /// The simulation was interrupted.
@@ -264,7 +266,7 @@ fn compare(path: &Path, outcomes: &[SimulatedTransfer]) -> Vec<Checked> {
             quantity: Quantity::Goodput,
             captured: megabits / captured,
             simulated: goodput,
-            // This is the bound of the duration, converted to the goodput.
+            // The bound of the duration is converted to a bound of the goodput.
             allowed: goodput * allowed / captured,
         },
         counted(
@@ -283,9 +285,8 @@ fn compare(path: &Path, outcomes: &[SimulatedTransfer]) -> Vec<Checked> {
 }
 
 /// Returns the number of packets that one overflow of the queue may drop, or 0 if the queue did not cause most of the
-/// losses. Depending on when a sender ends slow start, an overflow drops as many packets as the queue holds, or few.
-/// These losses depend only on the capacity of the queue, which is estimated separately, and on no other property of
-/// the path.
+/// losses. Depending on the end of slow start, an overflow drops up to as many packets as the queue holds. These losses
+/// depend only on the capacity of the queue, which is estimated separately, and on no other property of the path.
 pub(super) fn one_overflow(path: &Path) -> f64 {
     let by_queue = path.queue_share.value();
     let room = path.room.value().map_or(0.0, |room| room.packets);
@@ -377,13 +378,13 @@ mod tests {
         assert!((weight(0.0, 0.0) - 1.0).abs() < 1e-12);
         assert!(weight(0.0, 0.2) > weight(0.0, 0.5));
         assert!((weight(0.0, 0.5) - weight(0.0, -0.5)).abs() < 1e-12);
-        // On the bound, a sender is as likely as a value at the end of a 95 % interval.
+        // At the bound, the likelihood of a sender is that of a value at the end of a 95 % interval.
         assert!(
             (weight(0.0, 1.0) - 0.1465).abs() < 1e-3,
             "{}",
             weight(0.0, 1.0)
         );
-        // The second sender is less likely according to the evidence for it.
+        // According to its evidence, the second sender is half as likely.
         assert!((weight(2.0_f64.ln(), 0.0) - 0.5).abs() < 1e-12);
     }
 }

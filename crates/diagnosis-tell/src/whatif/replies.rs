@@ -24,20 +24,20 @@ use dupack_tcp::time::{Duration, Instant};
 use super::estimate::Estimate;
 use crate::experiment::{Captured, time_to_run, write};
 
-/// Maximum number of answers that are reported individually. These are the answers with the largest gain (ours).
+/// Maximum number of answers that are reported individually: the answers with the largest gain (our choice).
 const SOONER_MAX: usize = 16;
 
 /// Minimum number of answers of a connection with turns.
 const ANSWERS_MIN: usize = 2;
 
-/// Minimum gain, in seconds and as a fraction of the captured time (ours).
+/// Minimum gain, in seconds and as a fraction of the captured time (our choice).
 const GAIN_MIN: f64 = 0.010;
 const GAIN_SHARE: f64 = 0.1;
 
-/// Maximum captured time, as a multiple of the captured sender's longest time in simulations (ours).
+/// Maximum captured time, as a multiple of the captured sender's longest time in simulations (our choice).
 const OWN_TIMES: f64 = 1.25;
 
-/// Simulated time between two checks of whether everything is acknowledged.
+/// Simulated time between two checks for the end of the transfer.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Predicted answers of a connection with turns, with another sender. The time of an answer is the time from its first
@@ -104,8 +104,8 @@ pub(crate) fn replies(
 }
 
 /// Returns the times of the answers in the capture, in seconds. An answer ends when the pause before the next answer
-/// begins. It ends earlier if its arrival according to the table of requests, plus one round trip for the ACK, is
-/// earlier, so that a delayed ACK does not make an answer slow.
+/// begins, or one round trip after its arrival according to the table of requests, whichever is earlier. Therefore, a
+/// delayed ACK does not make an answer slow.
 fn of_capture(path: &Path) -> Option<Vec<f64>> {
     let transfer = &path.transfer;
     let round_trip = path.least_rtt.value().unwrap_or_default();
@@ -167,8 +167,8 @@ fn simulate(
     Ok(all)
 }
 
-/// Compares the captured answers with simulated ones. `own` are simulations of the captured sender, and `by` are
-/// simulations of the other sender.
+/// Compares the captured answers with simulated ones. `own` contains simulations of the captured sender, and `by`
+/// contains simulations of the other sender.
 fn compare(took: &[f64], own: &Durations, by: &Durations) -> Replies {
     let mut order: Vec<(usize, f64)> = took.iter().copied().enumerate().collect();
     order.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -239,7 +239,7 @@ fn longest(times: &[f64]) -> f64 {
 
 /// Observer of the times at which answers begin and are acknowledged.
 struct Watch {
-    /// Offset in the stream after each answer.
+    /// Offset of the end of each answer in the stream.
     ends: Vec<u64>,
     sent: u64,
     acked: u64,
@@ -252,7 +252,8 @@ struct Watch {
 /// Identifier of the flow that the capture shows.
 const FIRST: FlowId = FlowId(0);
 
-/// Threshold for sequence numbers: a number that is ahead by at least this much is an old one.
+/// Threshold for differences of sequence numbers, modulo 2³². A number that is ahead by at least this value is an old
+/// one.
 const BACK: u32 = 1 << 31;
 
 impl Watch {
@@ -342,8 +343,7 @@ mod tests {
         assert_eq!((reply.duration.low, reply.duration.high), (0.06, 0.1));
         assert_eq!(found.captured, (0.05, 3.0));
         assert!((found.predicted.1 - 0.15).abs() < 1e-9, "{found:?}");
-        // With the captured sender itself, no answer would have arrived sooner, whatever the chance events of the
-        // capture.
+        // With the captured sender itself, no answer would have arrived sooner, even if the capture had bad luck.
         assert_eq!(compare(&took, &own, &own).sooner, 0);
         let unlucky = [0.05, 1.35, 1.45, 0.05];
         assert_eq!(compare(&unlucky, &own, &own).sooner, 0);

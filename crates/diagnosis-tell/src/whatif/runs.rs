@@ -94,7 +94,7 @@ impl Runs<'_> {
 
     fn outcome(&self, run: &Run) -> SimulatedTransfer {
         let value = |measure| run.values.get(measure);
-        // The receiver has everything when it sends the last ACK, which takes half a round trip to arrive.
+        // The receiver has all data when it sends the last ACK, which arrives half a round trip later.
         let back = self
             .path
             .least_rtt

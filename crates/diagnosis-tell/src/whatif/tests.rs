@@ -113,7 +113,8 @@ fn the_captured_sender_is_an_answer_and_a_far_slower_one_is_not() {
         panic!("{told:?}");
     };
     assert_eq!((own.role, own.offer), (Role::Captured, Offer::Given));
-    // The captured transfer was faster than most. The answer is close to the mean of its sender.
+    // The captured transfer was faster than most transfers of its sender. The prediction is close to this sender's
+    // mean.
     let off = own.duration.mean / truth(&transfer("rack/bbr", link, "")) - 1.0;
     assert!(off.abs() < 0.15, "{own:?}");
     assert_eq!(own.gain(), Gain::None);

@@ -5,26 +5,27 @@ use dupack_diagnosis::told::Told;
 use dupack_net::random::Stream;
 use dupack_tcp::time::Duration;
 
-/// Maximum of a number of which only a lower bound is known, as a multiple of this bound (ours). The confidence
-/// interval of a result that depends on such a number is too wide for the result to be offered.
+/// Maximum value of a number whose lower bound alone is known, as a multiple of this bound (our choice). If a result
+/// depends on this number, its confidence interval is too wide for the result to be offered.
 const UP_TO: f64 = 4.0;
 
-/// Bounds of a queue whose capacity is unknown (ours: queues of backbones hold one round trip or less; queues of access
-/// links hold more, most of them above 100 ms, according to Kreibich et al., "Netalyzr", IMC 2010). The upper bound is
-/// the data that the bottleneck transmits in `ROUND_TRIPS_MOST` minimum round-trip times or in `TIME_MOST` seconds,
-/// whichever is more. If no lower bound is known, it is the data of `ROUND_TRIPS_LEAST` round trips.
+/// Bounds of a queue whose capacity is unknown (our choice: queues of backbones hold one round trip or less; queues of
+/// access links hold more, most of them above 100 ms, according to Kreibich et al., "Netalyzr", IMC 2010). The upper
+/// bound is the data that the bottleneck transmits in `ROUND_TRIPS_MOST` minimum round-trip times or in `TIME_MOST`
+/// seconds, whichever is more. If no lower bound is known, it is the data that the bottleneck transmits in
+/// `ROUND_TRIPS_LEAST` round-trip times.
 const ROUND_TRIPS_MOST: f64 = 2.0;
 const TIME_MOST: f64 = 0.1;
 const ROUND_TRIPS_LEAST: f64 = 0.25;
 
-/// Maximum size of a short write in segments. A short write is in flight at once: it is an initial window plus the
-/// growth in one round trip of slow start (ours).
+/// Maximum size of a short write in segments (our choice: all of it can be in flight at once, because it is an initial
+/// window plus the growth in one round trip of slow start).
 const SHORT_WRITE: u64 = 16;
 
-/// Rate in bit/s of a path whose rate is unknown (ours: at this rate, packets do not wait).
+/// Rate in bit/s of a path whose rate is unknown (our choice: at this rate, packets do not wait in a queue).
 const FAST: f64 = 1e9;
 
-/// Minimum fraction of reordered packets that is simulated (ours: smaller fractions are single packets).
+/// Minimum fraction of reordered packets that is simulated (our choice: smaller fractions are single packets).
 const REORDERING_MIN: f64 = 5e-4;
 
 /// Numbers of a path.
@@ -59,7 +60,7 @@ pub enum Losing {
     },
 }
 
-/// Method to choose a number from what is known about it.
+/// Method to choose a value of a number from its estimate.
 trait Take {
     /// Returns a number from the confidence interval. If only a lower bound is known, returns a number above the bound.
     fn of(&mut self, told: Told<f64>) -> Option<f64>;
@@ -115,7 +116,7 @@ impl Values {
         Self::take(path, &mut Best)
     }
 
-    /// Draws each number independently from what is known about it. `seed` determines the numbers.
+    /// Draws each number independently from its estimate. `seed` determines the numbers.
     #[must_use]
     pub fn drawn(path: &Path, seed: u64) -> Self {
         Self::take(
@@ -126,7 +127,8 @@ impl Values {
 
     fn take(path: &Path, from: &mut dyn Take) -> Self {
         let least = from.of(path.least_rtt.map(|rtt| rtt.as_secs_f64()));
-        // Short writes show the rate of the application, so a lower bound from them is no information about the path.
+        // With short writes, the lower bound of the rate is the rate of the application, so it gives no information
+        // about the path.
         let link = path.policer.map_or(path.rate, |policer| policer.link);
         let rate = match link {
             Told::AtLeast { .. } if writes_are_short(path) => None,
@@ -187,7 +189,7 @@ impl Values {
             room: room.max(full_packet),
             loss,
             // On average, the first packet that overtakes a segment arrives half a packet's transmission time after the
-            // segment was due.
+            // expected arrival of the segment.
             held_back: reordered
                 .map(|share| (share, path.reordering.late_median + packet_time / 2)),
             policer,

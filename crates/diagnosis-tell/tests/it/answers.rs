@@ -1,5 +1,5 @@
 //! Predictions for other senders, and findings about other flows at the bottleneck, are true for simulated transfers.
-//! This is a part of the output of `paths` in `validation/`, with an allowance for chance.
+//! The tests repeat a part of the validation by `paths` in `validation/`, and their thresholds allow for chance.
 
 use core::ops::Range;
 
@@ -25,7 +25,7 @@ fn predictions_for_another_sender_are_right_or_refused() {
 
 #[test]
 fn other_traffic_at_the_bottleneck_is_detected() {
-    // Fraction of the capacity from which other traffic matters.
+    // Other traffic counts only if it uses at least this fraction of the capacity.
     const MUCH: f64 = 0.25;
     let (mut alone, mut beside, mut seen) = (Vec::new(), 0, 0);
     for seed in SHARED {
@@ -42,7 +42,7 @@ fn other_traffic_at_the_bottleneck_is_detected() {
     }
     assert!(alone.len() <= 1, "{alone:#?}");
     // Some flows cannot be detected: a flow with a constant rate looks like a slower link, and a captured flow that
-    // never fills the path does not notice other traffic.
+    // never fills the path shows no effect of other traffic.
     assert!(
         beside >= 10 && seen * 10 >= beside * 7,
         "{seen} of {beside}"

@@ -104,7 +104,7 @@ fn nagle_stall() -> Vec<u8> {
 }
 
 /// Returns the diagnosis of a transfer of 5 MB over 10 Mbit/s and 60 ms with losses in both directions, captured at
-/// both ends. The receiver's clock is two hours ahead and gains 30 ppm, and the sender is behind a NAT.
+/// both endpoints. The receiver's clock is two hours ahead and gains 30 ppm, and the sender is behind a NAT.
 fn both_ends() -> Diagnosis {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"300s\"\ndialect = \"linux\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"30ms\"\nbuffer = \"100pkt\"\nloss = \"1%\"\n\

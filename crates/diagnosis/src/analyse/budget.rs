@@ -1,11 +1,11 @@
 //! Limit of a stream at every instant.
 //!
 //! The events of a stream are departing segments and arriving ACKs. Two facts show the limit of the sender between two
-//! events: the state at that time (`quiet::Look`: nothing outstanding, the receive window full, space left, or none of
-//! these) and the cause that ended the time without packets (a timer, an ACK just before, or nothing visible).
-//! Therefore, the budget holds time back (`quiet`) until the next segment is sent. It then assigns the time to rounds
-//! of about one round trip (`ledger`), whose round-trip times show whether the bottleneck had a queue. The bottleneck's
-//! rate is known only at the end. A round that moved data at this rate was limited by the bottleneck.
+//! events: the state at that time (`quiet::Look`: no data outstanding, the receive window full, space left, or none of
+//! these), and the event that ended the time without departures (a timer, an ACK just before, or nothing visible).
+//! Therefore, the budget does not assign time (`quiet`) until the next segment is sent. It then assigns the time to
+//! rounds of about one round trip (`ledger`), whose round-trip times show whether the bottleneck had a queue. The
+//! bottleneck's rate is known only at the end. If a round moved data at this rate, the bottleneck was its limit.
 //!
 //! **A capture does not contain the congestion window.** The congestion window is assumed to be the limit if there is
 //! no other one: data was outstanding, the receive window had space, no timer was pending, and the application had more
@@ -14,12 +14,12 @@
 //! - the last segment was short and pushed, and no ACK triggered the next one,
 //! - less data was in flight than at an earlier time since the last loss, by more than pacing and offload explain, and no
 //!   ACK triggered the next segment,
-//! - or a new segment was sent without a trigger, half a round trip or more after the last ACK.
+//! - or a new segment was sent without a trigger, at least half a round trip after the last ACK.
 //!
 //! Linux divides a connection's time in the same way (`tcp_info`: `busy_time`, `rwnd_limited`, `sndbuf_limited`), with
 //! three differences. It counts a pause with data outstanding as busy. It counts the wait for a timer as limited by the
-//! receiver if the window was full as well. It counts a window as full if the next large segment of offload does not
-//! fit. [`Shares::kernel`] has the kernel's view.
+//! receiver if the window is full at the same time. It counts a window as full if the next offloaded packet, which has
+//! several segments, does not fit. [`Shares::kernel`] contains the times as the kernel counts them.
 
 mod bursts;
 #[cfg(test)]
@@ -55,7 +55,7 @@ use shares::Notes;
 use span::Kind;
 use window::Windows;
 
-/// Default number of intervals stored per stream: enough for figures of ordinary size, about 40 kB.
+/// Default number of intervals stored per stream: enough for figures of ordinary size. They take about 40 kB.
 pub const EPOCHS_MAX: usize = 128;
 
 /// Assumed round-trip time before the first sample. Our choice.
@@ -65,33 +65,36 @@ const ROUND_TRIP_UNKNOWN: Duration = Duration::from_millis(100);
 /// a busy host, and for interfaces that deliver packets to the capture in batches.
 const PROMPT: Duration = Duration::from_millis(1);
 
-/// The same time after the end of a message. Our choice: many times the time that a host needs to respond.
+/// Maximum time from an ACK to a segment that it triggers, after the end of a message. Our choice: it is many times the
+/// time that a host needs to respond.
 const PROMPT_AFTER_MESSAGE: Duration = Duration::from_micros(250);
 
-/// Inverse of the fraction of a round trip by which the delay from the sender to the capture point varies, if the
-/// capture was taken elsewhere. Our choice.
+/// Assumed variation of the delay from the sender to the capture point, as the inverse of a fraction of the round-trip
+/// time. It is used if the capture was not taken at the sender. Our choice.
 const PROMPT_PART: u64 = 8;
 
-/// Inverse of the fraction of the receive window that may be free while the window still limits the sender. A sender of
-/// large segments waits until a third is free (Linux: `tcp_tso_win_divisor`), and one ACK may free some more at once.
+/// Inverse of the fraction of the receive window that may be free while the window still limits the sender. A sender
+/// with offload waits until a third of the window is free (Linux: `tcp_tso_win_divisor`), and the next ACK may free
+/// more space at once.
 const EDGE_PART: u64 = 2;
 
-/// Inverse of the fraction of the congestion window that remains after a loss (RFC 5681 §3.1; CUBIC keeps 0.7).
+/// Inverse of the fraction of the congestion window that remains after a loss (RFC 5681 §3.1; in CUBIC, 0.7 of the
+/// window remains).
 const REDUCED_PART: u64 = 2;
 
 /// Minimum delay of a visible queue, absolute and as the inverse of a fraction of the minimum round-trip time; both
-/// must be exceeded. Our choice: HyStart (RFC 9406 §4.2) treats an eighth as a queue; clocks and hosts vary by half a
-/// millisecond.
+/// must be exceeded. Our choice: for HyStart++ (RFC 9406 §4.2), an eighth of the minimum indicates a queue, and delays
+/// in clocks and hosts vary by half a millisecond.
 const QUEUE_NOISE: Duration = Duration::from_micros(500);
 const QUEUE_NOISE_PART: u64 = 8;
 
-/// Minimum delay of a late segment in excess of the minimum delay, as the inverse of a fraction of a round trip and
-/// absolute; both must be exceeded (our choice: ticks of the sender's clock).
+/// Minimum delay of a late segment in excess of the minimum delay, as the inverse of a fraction of the round-trip time
+/// and absolute. Both must be exceeded (our choice: they allow for the ticks of the sender's clock).
 const LATE_PART: u64 = 4;
 const LATE_MIN: Duration = Duration::from_millis(2);
 
-/// Minimum number of segments in a round for evidence of a queue. In a smaller round, the receiver may have delayed its
-/// ACKs.
+/// Minimum number of segments in a round for its round-trip times to be evidence of a queue. In a smaller round, the
+/// receiver may have delayed its ACKs.
 const QUEUE_SEGMENTS_MIN: u64 = 4;
 
 /// Returns the maximum queueing delay that counts as noise.
@@ -108,7 +111,7 @@ fn queue_noise(least: Duration) -> Duration {
 /// let at = |ms| Instant::ZERO + Duration::from_millis(ms);
 /// let mut budget = Budget::new(Terms::new(at(0)));
 /// budget.handshake(at(0), at(30));
-/// // Nothing was ever sent.
+/// // No segment was sent.
 /// let shares = budget.finish(at(100), &PathFacts::default());
 /// assert_eq!(shares.of(Limit::Handshake), Duration::from_millis(30));
 /// assert_eq!(shares.of(Limit::Idle), Duration::from_millis(70));
@@ -125,15 +128,15 @@ pub struct Budget {
     last_arrival: Option<(Instant, Outstanding)>,
     /// Time and packet of the last ACK; `None` unless it acknowledged everything and carried no data.
     last_acked: Option<(Instant, u64)>,
-    /// Number of bytes in the last departure; `None` unless it was sent right after such an ACK.
+    /// Number of bytes in the last departure; `None` unless it was sent right after an ACK of everything without data.
     held: Option<u64>,
-    /// Last packet in which the peer sent data.
+    /// Number of the last packet in which the peer sent data.
     asked_by: u64,
     /// Time of the last departure or of the last ACK that advanced SND.UNA: the start of the timer that expires next.
     moved_at: Instant,
     /// Time of the last departure.
     left_at: Instant,
-    /// Last receive window that was granted, and the part of it that is left, in bytes.
+    /// Last receive window that was granted, and its remaining space, in bytes.
     window: Option<u64>,
     window_left: Option<u64>,
     /// Window field of the last ACK: a lower bound of the window, regardless of its scale.
@@ -204,7 +207,7 @@ impl Messages {
     }
 
     /// `true` if a message has few segments, on average. The kernel sets PSH on the last segment that it holds. If the
-    /// sender always has more data to send, one segment per 64 kB has PSH.
+    /// sender always has more data to send, only one segment per 64 kB has PSH.
     const fn are_short(&self, mss: u64) -> bool {
         let most = MESSAGE_SEGMENTS.saturating_mul(mss);
         self.ends >= MESSAGES_MIN && self.bytes <= most.saturating_mul(self.ends)
@@ -279,7 +282,7 @@ impl Budget {
         }
     }
 
-    /// Returns the time that was not spent sending, up to the last departure.
+    /// Returns the time that the sender spent on anything other than sending, up to the last departure.
     pub(crate) const fn spent(&self) -> Spent {
         self.spent
     }
@@ -329,9 +332,9 @@ impl Budget {
         shares
     }
 
-    /// Records data of the peer in `packet`. The application's next data is the response to this data, and was not
-    /// triggered by an earlier ACK. If the capture was not taken at the sender, that ACK may be recorded after the
-    /// data.
+    /// Records data of the peer in `packet`. The application's next data is the response to this data. Therefore, an
+    /// earlier ACK did not trigger it, even if this ACK is recorded later because the capture was not taken at the
+    /// sender.
     pub(crate) fn asked(&mut self, packet: u64) {
         self.asked_by = self.asked_by.max(packet);
     }
@@ -391,7 +394,8 @@ impl Budget {
         at_sender.max(self.elsewhere())
     }
 
-    /// Returns the variation of the delay from the sender to the capture point; zero in a capture at the sender.
+    /// Returns the assumed variation of the delay from the sender to the capture point; zero in a capture at the
+    /// sender.
     fn elsewhere(&self) -> Duration {
         if self.place == Place::Sender {
             Duration::ZERO
@@ -400,15 +404,15 @@ impl Budget {
         }
     }
 
-    /// `true` if a segment fills the small space of a window, as a sender does after it has waited for more space (RFC
-    /// 9293 §3.8.6.2.1). Such a segment acts as a window probe.
+    /// `true` if a segment smaller than a full one fills the window. A sender does this after it has waited in vain for
+    /// more space (RFC 9293 §3.8.6.2.1). Such a segment acts as a window probe.
     fn overrides_silly_window(&self, departure: &Departure<'_>) -> bool {
         let len = departure.end.saturating_sub(departure.start);
         let fills = departure.window_left == Some(0) && len < self.windows.mss();
         fills && matches!(self.look, Look::Shut(Outstanding::Nothing))
     }
 
-    /// Returns the event that ended the time without packets before a segment.
+    /// Returns the event that ended the time without departures before a segment.
     fn ending(&self, departure: &Departure<'_>, again: Option<&Retransmission>) -> Ending {
         let at = self.clock;
         if let Some(again) = again {
@@ -433,7 +437,7 @@ impl Budget {
             return Ending::Probe;
         }
         let prompt = if self.quiet.has_ended() {
-            // The application had no more data, so an earlier ACK did not trigger the segment.
+            // The application had no more data, so only an ACK just before the segment may have triggered it.
             match self.place {
                 Place::Sender => self.prompt().min(PROMPT_AFTER_MESSAGE),
                 _ => self.prompt().min(PROMPT),
@@ -468,9 +472,10 @@ impl Budget {
         held && short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
     }
 
-    /// Treats the second of two segments of equal size, each sent right after an ACK, as triggered by the ACK. They may
-    /// be messages of an application whose period is about a round trip; with a shorter period, messages would
-    /// sometimes share a segment. The time for which each segment waited for its ACK is unknown.
+    /// Returns the event that ended the time without departures, if the segment seems to have waited for an ACK. If the
+    /// previous segment had the same size and also seemed to wait, both may be messages of an application that writes
+    /// about once per round trip (with a shorter period, messages would sometimes share a segment). In this case, the
+    /// waiting time is unknown, and the segment counts as triggered by the ACK.
     fn unless_periodic(&mut self, ending: Ending, len: u64) -> Ending {
         let held = (ending == Ending::LastAck).then_some(len);
         let before = core::mem::replace(&mut self.held, held);
@@ -481,8 +486,9 @@ impl Budget {
         Ending::Ack(Outstanding::Nothing)
     }
 
-    /// `true` if a time without packets in the middle of a message, with no data visibly outstanding, lasted longer
-    /// than a retransmission timeout. In this case, the remaining message may have been lost before the capture point.
+    /// `true` if a time without packets in the middle of a message lasted longer than a retransmission timeout,
+    /// although no data was visibly outstanding. In this case, the remaining part of the message may have been lost
+    /// before the capture point.
     fn was_cut_short(&self, ending: Ending) -> bool {
         let long = self.clock.since(self.left_at) > self.scale.timeout;
         let unseen = self.place != Place::Sender && self.look == Look::Empty;
@@ -540,7 +546,7 @@ impl Analysis for Budget {
         self.pass(departure.at - late.unwrap_or_default());
         let len = departure.end.saturating_sub(departure.start);
         if self.place == Place::Receiver && late.is_none() {
-            // A segment that is captured after the bottleneck has just passed it.
+            // If the capture point is after the bottleneck, the segment has just passed the bottleneck.
             self.quiet.delivered(len);
         }
         if !together {
@@ -700,7 +706,7 @@ impl Budget {
         if self.look == Look::Empty {
             (self.look, self.kind) = (Look::Other, self.windows.kind());
             if ends_message {
-                // The application had no more data to send.
+                // After the end of a message, the application had no more data to send.
                 self.kind = Kind::Pause;
             }
         }

@@ -5,14 +5,15 @@ use serde::Serialize;
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Kind of a segment with bytes that the capture has contained before, or that were missing when later bytes arrived.
+/// Kind of a segment whose bytes the capture already contained, or whose bytes were missing when later bytes were
+/// captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
     /// The sender retransmitted the segment.
     Retransmission(Cause),
-    /// The segment was sent once, and later segments overtook it on the path.
+    /// The segment was sent once, and later segments overtook it before the capture point.
     Overtaken,
-    /// The packet is a second copy that the capture contains.
+    /// The packet is a second copy of a packet in the capture.
     Copy,
 }
 
@@ -141,7 +142,7 @@ pub enum Need {
     NeedlessByDsack,
     /// Spurious: the ACK echoes the timestamp of the first transmission (RFC 3522).
     NeedlessByTimestamp,
-    /// Spurious: the ACK was already in transit, or arrived sooner after the retransmission than any round trip takes.
+    /// Spurious: the ACK was already in transit, or arrived less than one round-trip time after the retransmission.
     NeedlessByTime,
     /// Spurious: the capture shows that the receiver had acknowledged the data before the retransmission.
     NeedlessByArrival,
@@ -174,13 +175,13 @@ pub struct Retransmission {
     pub start: u64,
     /// Offset after the last byte.
     pub end: u64,
-    /// Number of this transmission of the bytes; it is 2 for the first retransmission.
+    /// Number of transmissions of the bytes so far, including this one: 2 for the first retransmission.
     pub transmission: u32,
     /// Cause of the retransmission.
     pub cause: Cause,
     /// Packet number of the ACK that triggered the retransmission; `None` if there is none.
     pub trigger: Option<u64>,
-    /// Time before the retransmission in which nothing was sent and no ACK restarted the timer.
+    /// Time before the retransmission in which no segment was sent and no ACK restarted the timer.
     pub waited: Duration,
     /// Necessity of the retransmission, as far as it is known.
     pub need: Need,

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `judge` | cause of each retransmission |
 //! | `ledger` | records of retransmissions, and later facts about each |
-//! | `held` | data that the receiver holds, without SACK |
+//! | `held` | data that the receiver holds, inferred without SACK |
 //! | `needs` | evidence of necessity in addition to the ACK |
 //! | `hidden` | retransmissions of data that the capture never showed |
 //! | `holes` | late data: reordered or retransmitted |
@@ -60,7 +60,7 @@ const COPY_WITHIN: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Number of retransmissions whose records are stored: the latest ones. Older ones are only counted.
+    /// Maximum number of retransmissions whose records are stored: the latest ones. Older ones are only counted.
     pub records: usize,
 }
 
@@ -96,10 +96,10 @@ pub struct Explainer {
     newest_delivered: u64,
     /// Minimum time from the capture of a segment to the capture of its ACK.
     to_receiver: Option<Duration>,
-    /// Time at which the ACKs had reported enough for any sender to retransmit the first segment; `None` if they have
-    /// not.
+    /// Time at which the ACKs had reported enough for any sender to retransmit the first outstanding segment; `None` if
+    /// they have not.
     evident_at: Option<Instant>,
-    /// Number of the retransmission that may turn out to have been a timeout; `None` if there is none.
+    /// Number of the retransmission that was attributed to an ACK but may have been a timeout; `None` if there is none.
     doubtful: Option<u64>,
     overtaken: u64,
     copies: u64,
@@ -281,8 +281,8 @@ impl Explainer {
         }
     }
 
-    /// Returns the time at which the first segment must have been retransmitted, if this retransmission was lost before
-    /// the capture point.
+    /// Returns the time at which the sender must have retransmitted the first outstanding segment, if this earlier
+    /// retransmission was lost before the capture point.
     fn repaired_unseen(&self, start: u64, timing: &Timing) -> Option<Instant> {
         let head = start <= self.una
             && timing.distance == Distance::Away
@@ -379,7 +379,7 @@ impl Explainer {
             SendingKind::Empty => departure.start < self.una,
             // The packet has at most one byte, which is acknowledged, and no data is outstanding.
             SendingKind::Acknowledged => len <= 1 && self.nxt <= self.una,
-            // The packet has one byte that exceeds a zero window, or repeats such a byte.
+            // The packet has one byte beyond a zero window, or repeats this byte.
             SendingKind::First => len == 1 && self.happenings.is_closed(),
             _ => self.happenings.is_closed() && !below && departure.start >= self.una,
         };
@@ -525,7 +525,8 @@ impl Explainer {
         &self.happenings
     }
 
-    /// Returns the number of segments that were captured late because they were overtaken on the path.
+    /// Returns the number of segments that were captured late because other segments overtook them before the capture
+    /// point.
     #[must_use]
     pub const fn overtaken(&self) -> u64 {
         self.overtaken
@@ -574,7 +575,8 @@ fn sent_again_from(departure: &Departure<'_>) -> Option<u64> {
                 .sent
                 .iter()
                 .find(again)
-                // If the first transmission was not captured, the segment boundaries are only assumed.
+                // If the first transmission was not captured, the boundaries of the segment are assumed. Therefore, the
+                // first byte is not before the packet's own start.
                 .map(|sent| sent.segment.start.max(departure.start))
         }
         _ => None,

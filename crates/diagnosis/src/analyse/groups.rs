@@ -2,11 +2,11 @@
 //!
 //! The server is the endpoint to which the opening SYN was sent (RFC 9293 §3.5). If the capture does not contain this
 //! SYN, the ports decide: a port of a well-known service, or else a port below 1024 (system ports, RFC 6335 §6), or
-//! else a port below the range of client ports. If both endpoints look alike, the server is unknown, and the connection
-//! belongs to no group.
+//! else a port below the range of client ports. If these rules do not distinguish the endpoints, the server is unknown,
+//! and the connection belongs to no group.
 //!
-//! A group is a sum: each connection adds a group of one, and services are sums of their servers. No individual data on
-//! a finished connection is stored, and memory is bounded by [`SERVERS_MAX`] and by the size of quantiles
+//! A group is a sum: each connection is added as a group of one connection, and a service is the sum of its servers. No
+//! details of finished connections are stored, and memory is bounded by [`SERVERS_MAX`] and by the size of quantiles
 //! ([`EXACT_MAX`]).
 //!
 //! Lost time comes from the budgets. For each connection, the stream that lost the most time counts, as in
@@ -33,7 +33,7 @@ use crate::read::side::Side;
 /// further servers are counted together.
 pub const SERVERS_MAX: usize = 1 << 14;
 
-/// Maximum number of groups that are reported, those that lost the most time (our choice).
+/// Maximum number of groups that are reported: those that lost the most time (our choice).
 pub const GROUPS_MAX: usize = 1000;
 
 /// Time after which a SYN counts as unanswered if the capture continues: the initial retransmission timeout (RFC 6298
@@ -107,12 +107,12 @@ fn standing(port: u16) -> u8 {
     }
 }
 
-/// Connection of a group that is the worst by a certain time.
+/// Connection with the longest time of a certain kind in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worst {
     /// Connection number.
     pub connection: u64,
-    /// Time by which it is the worst.
+    /// This time.
     pub time: Duration,
 }
 
@@ -133,7 +133,7 @@ impl Worst {
 pub struct Failures {
     /// Number of connections whose SYN the server answered with a reset.
     pub refused: u64,
-    /// Number of connections in which the server sent nothing, although the capture continues for a second or more.
+    /// Number of connections in which the server sent nothing, although the capture continues for at least one second.
     pub unanswered: u64,
     /// Total time from the first to the last transmission of unanswered SYNs.
     pub unanswered_for: Duration,
@@ -183,8 +183,8 @@ pub struct Group {
     pub untold: u64,
     /// Number of connections that may have lost more time than [`Self::lost`] counts ([`crate::doubt`]).
     pub in_doubt: u64,
-    /// Total time of each limit, in the order of [`Limit::ALL`]. For each connection, the stream that lost the most
-    /// counts.
+    /// Total time of each limit, in the order of [`Limit::ALL`]. For each connection, only the stream that lost the
+    /// most time counts.
     pub times: [Duration; Limit::COUNT],
     /// Lost time: the sum of [`ConnectionFindings::lost`], except for connections whose limits are not reported.
     pub lost: Duration,
@@ -367,7 +367,7 @@ pub struct Groups {
 #[derive(Debug, Default)]
 pub(crate) struct Grouping {
     servers: HashMap<GroupKey, Box<Group>>,
-    /// Connections to servers for which there was no space.
+    /// Number of connections to servers for which there was no space.
     crowded: u64,
     unknown: u64,
 }

@@ -103,7 +103,7 @@ impl fmt::Display for Path {
 }
 
 impl Hint {
-    /// Returns the hint for data at the beginning of a message; `None` if the data has neither form.
+    /// Returns the hint for data at the beginning of a message; `None` if the data is neither HTTP/1 nor TLS.
     #[must_use]
     pub fn of(data: &[u8]) -> Option<Self> {
         tls(data).or_else(|| status(data)).or_else(|| request(data))
@@ -151,7 +151,7 @@ fn request(data: &[u8]) -> Option<Hint> {
             rest.get(end + 1..)?.strip_prefix(b"HTTP/1.")?;
             rest.get(..end)?
         }
-        // The line continues after the captured data, which is enough for a long path.
+        // The request line continues after the captured data, but this data contains all characters that are stored.
         None if rest.len() > PATH_MAX => rest,
         None => return None,
     };
@@ -159,8 +159,8 @@ fn request(data: &[u8]) -> Option<Hint> {
     Some(Hint::HttpRequest { method, path })
 }
 
-/// Message whose beginning is needed: the packet, the index of the connection, the position among its worst requests,
-/// and `true` for an answer. Messages are processed in the order of packets.
+/// Message whose first bytes are needed: the packet, the index of the connection, the index in its list of worst
+/// requests, and `true` for an answer. Messages are processed in the order of packets.
 type Wanted = (u64, usize, usize, bool);
 
 /// Looks up the beginnings of the requests and answers that are stored. `reader` must be at the start of the capture

@@ -12,16 +12,16 @@
 //! The capture shows each packet at the time at which it passed the capture point. The distances from there to both
 //! endpoints ([`Vantage`]) are added: the request reaches the answering endpoint after its capture, and so does the
 //! answer at the requesting endpoint. The sum of both distances is one round trip, the minimum of the capture.
-//! Therefore, queueing delay on the path counts as time of the server or of the transfer.
+//! Therefore, queueing delays on the path count as time of the server or of the transfer.
 //!
 //! Repair is the time of a recovery, the time until a timer expired, and the time after the last new byte. Window time
-//! is the time during which the receive window was full. A pause is time during which the application provided no data
-//! within its answer. The [`budget`](super::budget) of each stream provides all three. Before the first byte of the
-//! answer, a loss of the answer is visible only in a capture taken at the answering endpoint; elsewhere, it counts as
-//! time of the server.
+//! is the time during which the receive window was full. A pause is time within an answer during which the application
+//! provided no data. The [`budget`](super::budget) of each stream provides all three times. If the first bytes of the
+//! answer are lost before the capture point, their repair counts as time of the server. Only a capture at the answering
+//! endpoint shows such losses.
 //!
 //! The vantage is most reliable at the end of the capture. Until then, only times of the capture are recorded. The
-//! distance to an endpoint adds the same time to every request, so it shifts every quantile by this time.
+//! distances add the same time to every request, so they shift every quantile by this time.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ use crate::read::side::Side;
 use crate::read::turns::{Message, Turn};
 use crate::read::vantage::{Place, Vantage};
 
-/// Maximum number of requests with individual data, the longest ones (our choice: about 16 kB).
+/// Maximum number of requests whose details are stored: the longest ones (our choice: about 16 kB).
 pub const WORST_MAX: usize = 64;
 
 /// Maximum time in which a host acknowledges a request, with or without an answer (Linux: `TCP_DELACK_MAX`).
@@ -54,9 +54,9 @@ pub struct MessageTiming {
     pub last_at: Instant,
     /// Capture number of the packet with the last byte.
     pub last_packet: u64,
-    /// Number of bytes in the stream.
+    /// Number of bytes of the message.
     pub bytes: u64,
-    /// Content of the beginning; `None` unless it is plain text and was looked up.
+    /// Content of the first bytes; `None` unless they were looked up and are HTTP/1 or TLS.
     pub hint: Option<Hint>,
 }
 
@@ -203,7 +203,7 @@ pub struct Gathered {
     between: Duration,
     answering: Duration,
     ack_held: Duration,
-    /// Number and total time of waits with neither an ACK nor an answer.
+    /// Number and total time of long waits with neither an ACK nor an answer.
     unheard: (u64, Duration),
     /// Longest turns with their numbers.
     worst: Vec<(u64, Turn)>,
@@ -278,8 +278,8 @@ impl Gathered {
     }
 
     /// Returns the findings of a capture taken at `vantage`, from the viewpoint of the requesting endpoint.
-    /// `round_trip` is that of the path, which is used if the vantage does not show it. `None` if there were fewer than
-    /// [`TURNS_MIN`] turns.
+    /// `round_trip` is the round-trip time of the path, which is used if the vantage does not show it. Returns `None`
+    /// if there were fewer than [`TURNS_MIN`] turns.
     #[must_use]
     pub fn finish(mut self, vantage: &Vantage, round_trip: Option<Duration>) -> Option<Requests> {
         if self.count < TURNS_MIN {
@@ -320,7 +320,7 @@ impl Gathered {
     /// Returns [`Requests::unheard`] for this distance to the answering endpoint.
     fn unheard(&self, to_answerer: Duration) -> Duration {
         let (count, waits) = self.unheard;
-        // If the distance is longer, every answer takes that long.
+        // If the distance is longer, every answer takes at least this time, so the waits show nothing.
         match to_answerer < DELAYED_ACK_MAX {
             true => waits.saturating_sub(to_answerer.saturating_mul(count)),
             false => Duration::ZERO,
@@ -555,7 +555,8 @@ mod tests {
 
     #[test]
     fn the_worst_requests_are_kept_and_all_are_counted() {
-        // The durations are 10 ms, 20 ms and so on, in an order in which the minimum is replaced again and again.
+        // The durations are multiples of 10 ms, in an order in which the shortest of the stored turns is often
+        // replaced.
         let times = (1..=1000_u32).map(|n| {
             let at = f64::from(n) * 20_000.0;
             (at, at + f64::from(n * 7919 % 1009) * 10.0)

@@ -32,7 +32,7 @@ pub enum Evidence {
 /// Path on which segments of a certain size are lost while smaller ones arrive (RFC 2923 §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlackHole {
-    /// Number of data bytes in the largest segment that arrived, or in the pieces.
+    /// Number of data bytes in the largest segment that arrived, or in the parts of the split segment.
     pub passes: u32,
     /// Number of data bytes in the smallest segment that never arrived, or in the segment that was split.
     pub fails: u32,
@@ -42,7 +42,7 @@ pub struct BlackHole {
     pub evidence: Evidence,
 }
 
-/// Flight that is limited by the window field without its scale, although a scale was negotiated.
+/// Flights that are limited by the unscaled window field, although a window scale was negotiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unscaled {
     /// Maximum window field that limited the flight, in bytes.
@@ -56,7 +56,7 @@ pub struct Unscaled {
 pub struct Signs {
     /// Black hole for segments of a certain size; `None` if there is no sign of one.
     pub black_hole: Option<BlackHole>,
-    /// Treatment of windows as unscaled by the sender; `None` if there is no sign of it.
+    /// Evidence that the sender treats windows as unscaled; `None` if there is none.
     pub unscaled: Option<Unscaled>,
     /// Number of ACKs with SACK blocks that contain bytes that were never sent.
     pub foreign_sacks: u64,
@@ -82,7 +82,7 @@ pub struct Gathering {
 }
 
 impl Gathering {
-    /// Creates a collector for a stream. The receiver shifts its windows by `shift`, or `None` if unknown, and full
+    /// Creates a collector for a stream. `shift` is the receiver's window scale shift, or `None` if unknown. Full
     /// segments have `segment_size` bytes.
     #[must_use]
     pub fn new(shift: Option<u8>, segment_size: u32) -> Self {

@@ -3,8 +3,8 @@
 //! TAPO (Zhou et al., CoNEXT 2015; IEEE/ACM ToN 2019) defines a stall as a gap of more than `min(2·SRTT, RTO)` between
 //! two consecutive packets at the sender, in either direction. TAPO derives the kind from the packet that ended the
 //! stall (a packet of the peer, new data, or a retransmission) and from the outstanding data. This module does the
-//! same, with two differences: the explanation gives the cause of a retransmission, and a retransmission that turns out
-//! to be spurious later corrects the kind of its stall.
+//! same, with two differences: it uses the causes of retransmissions that [`explain`](super::explain) determines, and
+//! it corrects the kind of a stall if the retransmission that ended it is later found to be spurious.
 
 mod arrivals;
 mod kind;
@@ -33,8 +33,9 @@ use crate::path::one_way::OneWay;
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 use crate::read::vantage::Place;
 
-/// Maximum number of retransmissions that may still turn out to be spurious, or to be followed by another one, with
-/// their stalls. Our choice: a DSACK arrives one round trip after the retransmission.
+/// Maximum number of recent retransmissions that are stored with their stalls, because they may be found to be
+/// spurious, or may be followed by another retransmission. Our choice: a DSACK arrives one round trip after the
+/// retransmission.
 const RECENT_MAX: usize = 2 * MAX_SACK_BLOCKS;
 
 /// Number of smoothed round-trip times that a stall must exceed (TAPO's τ).
@@ -53,8 +54,8 @@ const DELAYED_ACK: Duration = Duration::from_millis(200);
 /// (our choice).
 const AT_ONCE: Duration = Duration::from_millis(1);
 
-/// Inverse of the fraction of a round trip for which RACK waits, in addition to one round trip, before it considers a
-/// segment lost (RFC 8985 §6.2).
+/// Inverse of a fraction of the round-trip time. RACK waits for this fraction, in addition to one round trip, before it
+/// considers a segment lost (RFC 8985 §6.2).
 const REORDERING_PART: u64 = 4;
 
 /// Time without packets.
@@ -99,7 +100,7 @@ struct Before {
     packet: u64,
     stage: Stage,
     flight: u64,
-    /// Number of outstanding segments, and of those among them that were not reported as arrived.
+    /// Number of outstanding segments, and the number of those that were not reported as arrived.
     segments: u64,
     missing: u64,
     /// Number of segments that arrived after a hole, according to SACK or to duplicate ACKs.
@@ -193,7 +194,7 @@ pub struct Stalls {
     delays: u64,
     /// State of the receive window while it is closed.
     shut: Option<Shut>,
-    /// Stall of a window that has opened since the last departure.
+    /// Stall that a closed window caused, if the window has opened since the last departure.
     opened: Option<Stall>,
     /// Estimator of the delay of segments to the capture point; `None` unless the capture was taken at the receiver.
     one_way: Option<OneWay>,
@@ -210,8 +211,8 @@ enum Distance {
 }
 
 impl Stalls {
-    /// Creates a detector without events. If SACK is absent, arrivals after a hole were not reported by SACK, and RACK
-    /// and its probes were not available.
+    /// Creates a detector without events. If `sack` is absent, only duplicate ACKs report arrivals after a hole, and
+    /// RACK and its probes were not available.
     #[must_use]
     pub fn new(sack: Sack) -> Self {
         Self {
@@ -253,8 +254,8 @@ impl Stalls {
         self.smss = u64::from(smss);
     }
 
-    /// `true` if, according to its timestamp, a segment was sent in the first half of the period without packets that
-    /// it ended, so that it was late on the path.
+    /// `true` if a segment was delayed on the path: according to its timestamp, it was sent in the first half of the
+    /// period without packets that it ended.
     fn is_late(&mut self, departure: &Departure<'_>) -> bool {
         let Some((one_way, stamps)) = self.one_way.as_mut().zip(departure.timestamps) else {
             return false;
@@ -317,8 +318,8 @@ impl Stalls {
     }
 
     /// Returns the time after which a tail loss probe would have been sent (RFC 8985 §7.2); `None` if the endpoints
-    /// could not have used one, or if it would not have been sooner. In the RFC, the timeout bounds this time; here, it
-    /// is the timeout that ended the stall.
+    /// could not have used one, or if it would not have been sooner. In the RFC, the retransmission timeout limits this
+    /// time; here, the duration of the stall limits it.
     fn probe(&self, before: &Before, waited: Duration) -> Option<Duration> {
         if !self.sack.is_on() {
             return None;
@@ -381,7 +382,8 @@ impl Stalls {
             return StallKind::Undetermined;
         }
         let few = before.missing < SMALL_FLIGHT;
-        // Too few segments arrived after the hole for a fast retransmit, because no more were sent.
+        // Too few segments arrived after the hole for a fast retransmit, because the sender had no more segments to
+        // send.
         let tail = few || (1..DUP_THRESHOLD).contains(&before.heard);
         let ended = self.message == Message::Ended;
         match before.stage {
@@ -399,7 +401,7 @@ impl Stalls {
         }
     }
 
-    /// Returns the kind of stall for the window that kept the flight small.
+    /// Returns the kind of stall that corresponds to the window that kept the flight small.
     fn small_window(&self, before: &Before) -> StallKind {
         if before.window_left.is_some_and(|left| left < self.mss) {
             StallKind::SmallReceiveWindow
@@ -451,8 +453,8 @@ impl Stalls {
         });
     }
 
-    /// Corrects all stalls of a segment whose first transmission had arrived. The timers expired too early, or the ACK
-    /// was too late.
+    /// Corrects the kind of all stalls that ended with retransmissions of data whose first transmission had arrived.
+    /// The timers expired too early, or the ACK was too late.
     fn all_were_needless(&mut self, start: u64, end: u64) {
         for repair in &mut self.recent {
             let stall = repair.stall.as_mut();
@@ -466,8 +468,8 @@ impl Stalls {
         }
     }
 
-    /// Corrects a stall that ended with a retransmission of data that had arrived. The timer expired too early, or the
-    /// ACK was too late.
+    /// Corrects the kind of the last stall that ended with a retransmission of data that had arrived. The timer expired
+    /// too early, or the ACK was too late.
     fn was_needless(&mut self, start: u64, end: u64) {
         let latest = self.recent.iter_mut().rev();
         let stalls = latest.filter(|repair| repair.start < end && start < repair.end);
@@ -482,8 +484,9 @@ impl Stalls {
         }
     }
 
-    /// Corrects stalls before which a segment was sent that arrived without a retransmission. In this case, not all
-    /// segments were lost, but ACKs were. It is unknown whether the retransmitted segments were lost.
+    /// Corrects the kind of stalls, because a segment that was sent before them at `sent_at` arrived without a
+    /// retransmission. Therefore, not all segments were lost; ACKs were lost. It is unknown whether the retransmitted
+    /// segments were lost.
     fn had_arrived(&mut self, sent_at: Instant) {
         let stalls = self
             .recent

@@ -21,7 +21,8 @@ const SKEW_PACKETS: usize = 20;
 /// Maximum skew of a clock: quartz clocks are accurate to 100 ppm, and NTP slews a clock by at most 500 ppm.
 const SKEW_MAX: f64 = 1e-3;
 
-/// Minimum ratio of the minimum round-trip time according to the line to that from neighbouring packets (our choice).
+/// Minimum ratio of the minimum round-trip time that follows from the line to the one that follows from neighbouring
+/// packets (our choice).
 const LINE_SHARE: f64 = 0.3;
 
 /// Minimum number of matching packets (our choice): fewer may match by chance, and a handshake has three.
@@ -37,7 +38,7 @@ struct Seen {
     side: Side,
 }
 
-/// Line that describes by how many nanoseconds the other clock is ahead.
+/// Number of nanoseconds by which the other clock is ahead, as a linear function of this clock.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     from: i64,
@@ -127,7 +128,8 @@ impl Times {
         })
     }
 
-    /// Returns the other clock in the form used in the findings.
+    /// Returns the relation of the other clock to this clock, as it is reported in the findings; `None` if there is no
+    /// line.
     pub(super) fn clock(&self) -> Option<Clock> {
         let line = self.line?;
         Some(Clock {
@@ -150,7 +152,7 @@ impl Times {
         }
     }
 
-    /// Returns the delay between the captures of a segment from `side`, in nanoseconds.
+    /// Returns the delay of a segment from `side` between the two captures, in nanoseconds.
     pub(super) fn delay(&self, side: Side, sent: &Piece, arrived: &Piece) -> i64 {
         if side == self.near {
             (arrived.at.saturating_sub(sent.at)).saturating_sub(self.ahead(sent.at))
@@ -167,7 +169,8 @@ impl Times {
         if side == self.near {
             at.saturating_add(self.ahead(at))
         } else {
-            // Because of the skew, the result may be wrong by only a fraction of a round trip.
+            // The offset at this time is only approximate, but the skew makes this error much shorter than a round
+            // trip.
             at.saturating_sub(self.ahead(at.saturating_sub(self.ahead(at))))
         }
     }
@@ -177,7 +180,7 @@ impl Times {
         (self.round_trip.as_nanos() / 2) as i64
     }
 
-    /// Returns `true` if a segment may have had this delay, as far as the clocks are known.
+    /// Returns `true` if a segment may have had this delay. Without a line, every delay is possible.
     pub(super) fn allows(&self, delay: i64) -> bool {
         let least = match self.line {
             Some(line) => (line.round_trip / 2.0) as i64,
@@ -195,7 +198,8 @@ fn line(seen: &[Seen], near: Side, least: i64) -> (Option<Line>, Told<f64>) {
         own.map(|one| ((one.at - from) as f64, sign * one.later as f64))
             .collect()
     };
-    // Delays increase the difference in one direction and decrease it in the other, so it has a bound on each side.
+    // Delays increase the difference between the capture times in one direction and decrease it in the other, so the
+    // offset has an upper and a lower bound.
     let (ahead, behind) = (points(near, 1.0), points(near.other(), -1.0));
     let (slope, skew) = skew(&ahead, &behind, least as f64);
     let lowest = |points: &[(f64, f64)], slope: f64| {
@@ -234,8 +238,8 @@ fn skew(ahead: &[(f64, f64)], behind: &[(f64, f64)], least: f64) -> (f64, Told<f
     slopes.sort_by(f64::total_cmp);
     match slopes[..] {
         [low, high] => {
-            // The direction without a queue gives the best estimate of the skew, because its packets are closest to its
-            // line.
+            // The direction with less queueing gives the better estimate of the skew, because its packets are closer to
+            // its line.
             let spread = |points: &[(f64, f64)], slope: f64| {
                 let mut rest: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
                 rest.sort_by(f64::total_cmp);

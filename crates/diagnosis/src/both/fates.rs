@@ -10,8 +10,9 @@ use super::{Delays, LOST_MAX, Lost, Way};
 use crate::analyse::cause::Need;
 use crate::read::side::{Both, Side};
 
-/// Time in nanoseconds before the first and after the last common packet, within which a segment counts that only the
-/// far capture contains (our choice). Outside this time, the segment belongs to another connection with the same ports.
+/// Maximum time in nanoseconds from the common packets to a segment that only the far capture contains (our choice).
+/// Segments more than this time before the first or after the last common packet belong to another connection with the
+/// same ports.
 const MARGIN: i64 = 1_000_000_000;
 
 /// Inverse of the maximum fraction of losses whose bytes arrived in other packets. If there are more of them, such
@@ -40,7 +41,7 @@ pub(super) struct Again {
     pub(super) is_lost: bool,
 }
 
-/// Packets from one endpoint, and individual data on its retransmissions.
+/// Counts of the packets from one endpoint, and details of its retransmissions.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) way: Way,
@@ -71,7 +72,7 @@ struct Direction<'a> {
     fields: Fields,
 }
 
-/// Results for one direction, before it is known whether packets are missing from the far capture.
+/// Results for one direction, determined before it is known whether packets are missing from the far capture.
 struct Matched {
     fates: Vec<Fate>,
     told: Told,
@@ -146,8 +147,8 @@ impl Direction<'_> {
         Matched { fates, told }
     }
 
-    /// Counts arrivals that match no sent segment. Returns the bytes of those arrivals that do not resemble any sent
-    /// segment.
+    /// Counts arrivals that match no sent segment. Returns the bytes of the arrivals whose fields equal those of no
+    /// sent segment.
     fn extra(&self, places: &[Option<u32>], queueing: i64, way: &mut Way) -> Ranges {
         let mut others = Ranges::default();
         let mut offsets = Offsets::new(self.sent.first().map_or(0, |piece| piece.seq));
@@ -187,8 +188,8 @@ impl Direction<'_> {
         others
     }
 
-    /// Marks losses as undecided if the bytes of many losses arrived in packets that were not sent. Such segments were
-    /// divided differently along the path, or they belong to another connection.
+    /// Marks losses as undecided if the bytes of many losses arrived in packets that were not sent. Either the segments
+    /// were divided differently along the path, or they belong to another connection.
     fn doubt(&self, fates: &mut [Fate], others: &Ranges) {
         let mut offsets = Offsets::new(self.sent.first().map_or(0, |piece| piece.seq));
         let mut doubtful = Vec::new();
@@ -296,8 +297,8 @@ impl Direction<'_> {
         }
     }
 
-    /// Returns the bytes that the far capture shows as acknowledged but did not contain before, with the time of the
-    /// ACK.
+    /// Returns the bytes that were acknowledged in the far capture, but that the far capture did not contain before.
+    /// Each range has the time of its ACK.
     fn acknowledged_unseen(&self, first: u32) -> Vec<(u64, u64, i64)> {
         let (mut data, mut acks) = (Offsets::new(first), Offsets::new(first));
         let mut seen = Ranges::default();
@@ -375,7 +376,7 @@ impl Direction<'_> {
 /// Counter of the segments of one direction, in the order in which they were sent.
 struct Counting {
     offsets: Offsets,
-    /// Bytes that had arrived or were in flight, and bytes that may have arrived or been in flight.
+    /// Bytes of which an earlier transmission arrived, and bytes of which an earlier transmission may have arrived.
     came: Ranges,
     maybe: Ranges,
     highest: u64,
@@ -399,7 +400,7 @@ impl Counting {
         let text = start + u64::from(piece.len);
         let is_data = piece.is_data();
         let came = self.came.has(start, end);
-        // A probe contains no data, or one byte that had already arrived.
+        // A retransmission of one byte that had already arrived is a probe.
         let is_again = is_data && start < self.highest && (piece.len > 1 || !came);
         let doubtful = fate == Fate::Lost && self.lacks && (!is_data || came);
         let fate = if doubtful { Fate::Undecided } else { fate };

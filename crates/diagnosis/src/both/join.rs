@@ -19,8 +19,8 @@ use crate::findings::{ConnectionFindings, Flow};
 use crate::read::side::{Both, Side};
 use crate::selection::Selection;
 
-/// The captures count as taken at the same endpoint if the round-trip time between them, multiplied by this number, is
-/// less than that of the connection (our choice).
+/// The captures count as taken at the same place if the round-trip time between them, multiplied by this number, is
+/// less than the round-trip time of the connection (our choice).
 const SAME_PLACE_PARTS: u64 = 50;
 
 /// Diagnosis of two captures of the same transfer, and the capture that was diagnosed.
@@ -31,8 +31,8 @@ pub type Found = (Diagnosis, Which);
 /// and the capture that was diagnosed. `open` opens either capture from its start; it is called several times. If
 /// `watch` stops the diagnosis, or no connection of the diagnosed capture is selected, nothing is joined.
 ///
-/// `selection` refers to the first capture. The first capture is diagnosed if packets are selected by filter or time,
-/// or if several connections are selected.
+/// `selection` refers to the first capture. If packets are selected by filter or time, or if several connections are
+/// selected, the first capture is diagnosed, even if it is farther from the sender.
 ///
 /// # Errors
 /// Returns an error if a capture cannot be read, or if the captures have no connection in common.
@@ -107,7 +107,7 @@ struct Joining<'a, O> {
     watch: &'a mut dyn Watch,
 }
 
-/// Recorded packets of this capture and of the other one, and the addresses in the other capture.
+/// Recorded packets of this capture and of the other one, and the addresses of each connection in the other capture.
 type Records = (Recorded, Recorded, Vec<Option<Both<SocketAddr>>>);
 
 impl<R: Read, O: FnMut(Which) -> Result<CaptureReader<R>, ReadError>> Joining<'_, O> {
@@ -192,8 +192,8 @@ fn at(n: usize, found: &mut ConnectionFindings, records: &Records) -> Result<(),
     connection(found, tracks, (place, windows, own.extent(other)))
 }
 
-/// Returns the packets of both captures with the sequence numbers of this capture, the fields that the path preserves,
-/// and the relation between the clocks.
+/// Returns the packets of both captures, the fields that the path preserves, and the relation between the clocks. The
+/// packets of both captures have the sequence numbers of this capture.
 fn matched(
     found: &ConnectionFindings,
     (own, other): (&Track, &Track),

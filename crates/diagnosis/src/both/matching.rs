@@ -123,8 +123,9 @@ pub(super) fn at<'a>(
     Some((one.get(a as usize)?, two.get(b as usize)?))
 }
 
-/// Returns the index at which each of `sent` arrived; `None` if it did not. `can` returns `true` if an arrival may be
-/// that of a sent segment. If several copies are equal, the latest possible one is taken.
+/// Returns the index in `arrived` for each segment in `sent`; `None` if the segment did not arrive. `can` returns
+/// `true` if an arrival may be that of a sent segment. If several sent segments are equal, the latest one for which
+/// `can` returns `true` is taken.
 pub(super) fn all(
     sent: &[Piece],
     arrived: &[Piece],
@@ -147,7 +148,8 @@ pub(super) fn all(
             return;
         }
         let mut candidates = alike.one.as_slice();
-        // If there are more arrivals than sent segments, the surplus ones are duplicates, and the first ones count.
+        // If more equal segments arrived than were sent, only the first arrivals are matched. The surplus ones are
+        // duplicates.
         for &two in alike.two.iter().take(alike.one.len()).rev() {
             while let [rest @ .., last] = candidates {
                 candidates = rest;

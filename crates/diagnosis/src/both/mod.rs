@@ -8,17 +8,17 @@
 //!
 //! A connection is found in the other capture by sequence and ACK numbers, which a NAT preserves, or by timestamps,
 //! which a middlebox that shifts sequence numbers preserves. Each packet is matched by sequence numbers, length, and
-//! the other fields that the path preserves: timestamps, IPv4 identification, window and SACK blocks. If several
-//! candidates are equal, the latest one that can have arrived by then is taken.
+//! the other fields that the path preserves: timestamps, IPv4 identification, window and SACK blocks. If several sent
+//! packets are equal, the latest one that can have arrived by the capture time is taken.
 //!
-//! The clocks need not agree. For two packets of opposite directions, sent within a short time, the sum of both one-way
-//! delays follows from four times without any offset. The sign of the sum shows the endpoint to which each capture is
-//! nearer. The offset lies between the minimum differences of both directions. No capture shows its exact value, so the
-//! minimum round-trip time is halved. The skew is the slope of the convex hull of the minimum differences (Moon,
-//! Skelly, Towsley: INFOCOM 1999).
+//! The clocks need not agree. For two packets of opposite directions that were sent within a short time, the sum of
+//! both one-way delays follows from their four capture times, independently of the offset between the clocks. The sign
+//! of the sum shows the endpoint to which each capture is nearer. The minimum differences of the capture times in both
+//! directions are bounds of the offset. No capture shows the exact offset, so the middle between the bounds is taken.
+//! The skew is the slope of the convex hull of the minimum differences (Moon, Skelly, Towsley: INFOCOM 1999).
 //!
 //! Memory is bounded: at most [`CONNECTIONS_MAX`] connections are joined, and in each capture the first [`PACKETS_MAX`]
-//! of their packets, with about 60 bytes per packet and twice as much during matching.
+//! of their packets, with about 60 bytes per packet, and twice this amount during matching.
 
 mod clock;
 mod error;
@@ -62,7 +62,8 @@ pub struct BothEnds {
     pub round_trip: Duration,
     /// Minimum round-trip time between the endpoints, according to the diagnosed capture; `None` if unknown.
     pub whole: Option<Duration>,
-    /// Clock of the other capture; `None` if no line describes it because a clock was set during the capture.
+    /// Clock of the other capture; `None` if its offset is not a linear function of time, because a clock was set
+    /// during the capture.
     pub clock: Option<Clock>,
     /// Packets from each endpoint between the two captures.
     pub ways: Both<Way>,
@@ -70,11 +71,12 @@ pub struct BothEnds {
     pub rewritten: Both<Rewritten>,
     /// Extent of the joined packets.
     pub extent: Joined,
-    /// Findings from this capture alone that were replaced, for the data from [`Self::near`].
+    /// Findings from this capture alone about the data from [`Self::near`], which were replaced by findings from both
+    /// captures; `None` if none were replaced.
     pub alone: Option<Alone>,
 }
 
-/// Extent of the joined packets of a connection.
+/// Extent to which the packets of a connection were joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joined {
     /// All packets.
@@ -116,7 +118,7 @@ pub struct Way {
     pub lost_acks: u64,
     /// Number of lost SYNs and FINs without data.
     pub lost_controls: u64,
-    /// Number of packets that arrived, as ACKs show, but are missing from the far capture.
+    /// Number of packets that are missing from the far capture although ACKs show that they arrived.
     pub missing_far: u64,
     /// Number of packets in the far capture that are missing from the near capture.
     pub missing_near: u64,
@@ -126,10 +128,10 @@ pub struct Way {
     pub undecided: u64,
     /// Number of packets that arrived after packets that were sent later.
     pub reordered: u64,
-    /// Number of copies that the path made, so that the far capture has more packets than the near one.
+    /// Number of surplus packets in the far capture that are copies made by the path.
     pub duplicated: u64,
-    /// Number of surplus packets in the far capture, which are either copies that the path made or packets that are
-    /// missing from the near capture.
+    /// Number of surplus packets in the far capture of unknown origin: the path made copies, or the packets are missing
+    /// from the near capture.
     pub unexplained: u64,
     /// Number of packets with data.
     pub segments: u64,
@@ -140,7 +142,7 @@ pub struct Way {
     pub needless: u64,
     /// Number of retransmissions for which it is unknown whether they were needed.
     pub need_unknown: u64,
-    /// First [`LOST_MAX`] lost packets with data, SYN or FIN.
+    /// The first [`LOST_MAX`] lost packets with data, SYN or FIN.
     pub lost: Vec<Lost>,
     /// One-way delays; `None` if the clock offset is unknown.
     pub delays: Option<Delays>,
@@ -188,7 +190,7 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// Returns the queueing delay: the delay in excess of the minimum that 5 % of the packets exceeded.
+    /// Returns the queueing delay: the 95th percentile of the delay minus the minimum.
     #[must_use]
     pub fn queueing(&self) -> Duration {
         self.p95.saturating_sub(self.least)
@@ -206,20 +208,21 @@ pub enum Queue {
     BothWays,
 }
 
-/// Minimum delay in excess of the minimum that counts as a queue (our choice): a delayed interrupt or a busy host takes
-/// less time.
+/// Minimum queueing delay for a queue to be reported (our choice): a delayed interrupt or a busy host causes a shorter
+/// delay.
 const QUEUE_MIN: Duration = Duration::from_millis(1);
 
-/// Ratio of the queueing delays above which only one direction has a queue (our choice).
+/// If the ratio of the queueing delays of both directions exceeds this number, only the direction with the longer delay
+/// has a queue (our choice).
 const QUEUE_RATIO: u64 = 3;
 
-/// Minimum fraction of the round-trip time that is between the captures if they were taken at the endpoints (our
-/// choice: hosts take time, too).
+/// Minimum fraction of the endpoints' round-trip time that must be between the captures for the captures to span the
+/// path (our choice: the hosts cause delays, too).
 const BETWEEN_SHARE: f64 = 0.8;
 
 impl BothEnds {
-    /// Returns `true` if most of the path is between the captures. Otherwise, packets in both captures may have been
-    /// lost on the remaining path.
+    /// Returns `true` if most of the path is between the captures. Otherwise, packets that both captures contain may
+    /// have been lost on the remaining path.
     #[must_use]
     pub fn spans_path(&self) -> bool {
         let between = self.round_trip.as_secs_f64();

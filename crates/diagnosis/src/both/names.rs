@@ -29,8 +29,8 @@ const ALIKE_MIN: u32 = 2;
 pub(super) type Direction = (SocketAddr, SocketAddr);
 
 /// Returns the names of a packet. A NAT preserves the first name. A middlebox that shifts sequence numbers preserves
-/// the second, and also the third, which exists for packets without timestamps too. The first two do not contain the
-/// length, because an interface with offload shows several segments as one packet.
+/// the second and the third name. The third name also exists for packets without timestamps. The first two do not
+/// contain the length, because an interface with offload shows several segments as one packet.
 fn names(packet: &Packet) -> [Option<u64>; 3] {
     let segment = &packet.segment;
     if segment.is(Flags::RST) {

@@ -24,7 +24,7 @@ pub(super) struct Piece {
     pub(super) ack: u32,
     /// TSval; 0 without timestamps.
     pub(super) value: u32,
-    /// Digest of the echoed timestamp, the window and the SACK blocks relative to the ACK number.
+    /// Digest of the echoed timestamp, the window, and the SACK blocks (relative to the ACK number).
     pub(super) digest: u32,
     /// First SACK block, which contains the data that triggered the ACK (RFC 2018 §4).
     pub(super) sack: [u32; 2],
@@ -39,7 +39,7 @@ const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 const ACK: u8 = 0x10;
-/// Bit that is not in the header: the capture contains an identical earlier packet.
+/// Bit of [`Piece::flags`] that is not in the header: the capture contains an identical earlier packet.
 const COPY: u8 = 0x80;
 
 impl Piece {
@@ -102,8 +102,8 @@ impl Piece {
         self.len.saturating_add(controls)
     }
 
-    /// Reverses a shift along the path that added `own` to the sequence numbers of the sender and `other` to those of
-    /// the other endpoint.
+    /// Undoes a shift by a middlebox that added `own` to the sequence numbers of the sender and `other` to those of the
+    /// other endpoint.
     pub(super) const fn shifted(mut self, own: u32, other: u32) -> Self {
         self.seq = self.seq.wrapping_sub(own);
         if self.is_ack() {
@@ -133,8 +133,8 @@ pub(super) struct Pieces {
 
 /// Divides packets that are larger than a segment. `smss` is the segment size of the diagnosis. The candidates for the
 /// size are `smss`, the maximum packet length in the capture with shorter packets, and the most common length above
-/// half of that maximum. The size with which most packets match is chosen, because packets may be shorter than the
-/// endpoints agreed on.
+/// half of the maximum. The size with which most packets match is chosen, because segments may be smaller than the size
+/// on which the endpoints agreed.
 pub(super) fn cut(
     here: &[Piece],
     there: &[Piece],

@@ -57,7 +57,7 @@ pub(super) struct Offsets {
 }
 
 impl Offsets {
-    /// Creates a converter around the sequence number `first`. Lower sequence numbers are possible.
+    /// Creates a converter whose first sequence number is near `first`. It also converts lower sequence numbers.
     pub(super) const fn new(first: u32) -> Self {
         Self {
             last: first,

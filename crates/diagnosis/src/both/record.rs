@@ -21,8 +21,8 @@ use crate::selection::Selection;
 /// Maximum number of SYNs that are recorded for each connection (our choice).
 const SYNS_MAX: usize = 16;
 
-/// Inverse of the minimum fraction of copies for which the capture contains packets twice. With fewer copies, the path
-/// made them (our choice).
+/// Inverse of the minimum fraction of copies among the packets (our choice). With at least this fraction, the capture
+/// recorded packets twice. With fewer copies, the path made them.
 const TWICE_OF: usize = 4;
 
 /// Options that a SYN announces.
@@ -62,7 +62,8 @@ pub(super) struct Track {
 pub(super) struct Recorded {
     /// Start of this capture, in nanoseconds since 1970.
     pub(super) origin: i64,
-    /// Time of the first TCP packet, and of the last one before the limit on recorded packets was reached.
+    /// Time of the first TCP packet, and of the last one before the limit on recorded packets was reached, in
+    /// nanoseconds since the origin.
     first: Option<i64>,
     last: i64,
     pub(super) tracks: Vec<Track>,
@@ -120,8 +121,8 @@ impl Recorded {
         }
     }
 
-    /// Sorts packets by time, because small steps back are caused by packets out of order. Removes second copies if the
-    /// capture contains packets twice.
+    /// Sorts packets by time, because a capture may contain packets slightly out of order. Removes the copies if the
+    /// capture recorded packets twice.
     fn finish(&mut self) {
         for track in &mut self.tracks {
             for side in Side::BOTH {
@@ -220,7 +221,7 @@ pub(super) fn there<R: Read>(
             return;
         };
         let piece = once.piece(&packet, time);
-        // Consecutive connections between the same ports are separated during matching.
+        // Consecutive connections with the same addresses and ports are separated during matching.
         for &(n, side) in connections {
             recorded.push(n, side, &packet, piece);
         }

@@ -122,7 +122,7 @@ fn shift(here: &[Piece], there: &[Piece]) -> u32 {
     let mut numbers: HashMap<_, Option<u32>> = HashMap::new();
     for piece in here.iter().filter(tells) {
         let number = numbers.entry(key(piece)).or_insert(Some(piece.seq));
-        // Several packets with the same key are ambiguous.
+        // Packets with the same key but different sequence numbers are ambiguous.
         *number = number.filter(|&seq| seq == piece.seq);
     }
     let mut votes: HashMap<u32, usize> = HashMap::new();
@@ -154,8 +154,8 @@ pub(super) fn unshift(pieces: &mut Both<Vec<Piece>>, shifts: &Both<u32>) {
 }
 
 /// If the other capture has several consecutive connections with the same addresses, only the packets of one connection
-/// are kept: from its SYN before the first of `pairs` up to the next SYN with other numbers after the last of `pairs`.
-/// Returns `true` if packets were removed.
+/// are kept. They begin with its SYN, before the first packet of `pairs`, and end before the next SYN with another
+/// sequence number, after the last packet of `pairs`. Returns `true` if packets were removed.
 pub(super) fn leave_one(pieces: &mut Both<Pieces>, pairs: [&[(u32, u32)]; 2]) -> bool {
     let (mut first, mut last) = (i64::MAX, i64::MIN);
     let mut syns: Vec<(i64, u32, Side)> = Vec::new();
@@ -173,7 +173,7 @@ pub(super) fn leave_one(pieces: &mut Both<Pieces>, pairs: [&[(u32, u32)]; 2]) ->
     }
     syns.sort_unstable();
     let before = syns.iter().rev().filter(|syn| syn.0 <= first);
-    // These are the SYNs of both endpoints, including retransmitted ones.
+    // Initial sequence number of each endpoint in this connection. Retransmitted SYNs have the same number.
     let mut own: [Option<u32>; 2] = [None; 2];
     let mut from = i64::MIN;
     for (at, seq, side) in before {

@@ -10,8 +10,8 @@ use crate::path::intervals::wilson;
 use crate::read::side::Side;
 use crate::told;
 
-/// Stores the findings from both captures of a connection. `near` has the findings about the data from the endpoint to
-/// which this capture is nearer.
+/// Stores the findings from both captures of a connection. `near` contains the findings about the data from the
+/// endpoint to which this capture is nearer.
 pub(super) fn settle(found: &mut ConnectionFindings, mut both: BothEnds, near: &Told) {
     let side = both.near;
     let way = &near.way;

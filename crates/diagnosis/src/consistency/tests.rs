@@ -39,7 +39,7 @@ const fn surely<T: Copy>(value: T) -> Told<T> {
     }
 }
 
-/// Returns the reason for which a quantity is unknown.
+/// Returns the reason why a quantity is unknown.
 fn why<T>(told: &Told<T>) -> &'static str {
     match told {
         Told::CannotBeTold { why, .. } => why,
@@ -108,7 +108,7 @@ fn the_bucket_of_a_policer_may_arrive_faster_than_its_rate() {
             });
         })
     };
-    // The bucket has half of the 2 MB.
+    // The bucket provides half of the 2 MB.
     let left = of(1e6);
     assert_eq!(
         (left.withdrawn.as_slice(), left.path.policer.is_some()),
@@ -273,7 +273,7 @@ fn without_options_the_sender_is_unknown() {
         account.lost_again = 4;
     });
     assert_eq!(left.withdrawn, [Withdrawn::OptionsCut]);
-    // The need of retransmissions is withdrawn, too.
+    // The need of retransmissions is also withdrawn.
     let account = &left.account;
     assert_eq!((account.needless(), account.of_unknown_need), (0, 20));
     assert_eq!((account.lost_first, account.lost_again), (0, 0));

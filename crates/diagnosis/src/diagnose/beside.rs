@@ -1,4 +1,4 @@
-//! Streams that had the same direction at the same time.
+//! Streams that were sent in the same direction at the same time.
 //!
 //! The times between the packets of a stream show the rate of its bottleneck if the bottleneck carries only this
 //! stream. If other streams use a part of the capacity, their packets are between those of this stream, and the times
@@ -16,13 +16,13 @@ use crate::read::side::Side;
 use crate::shared::SharedBottleneck;
 
 /// Minimum amount of data of other streams, as a fraction of a stream's own data, that affects the findings (our
-/// choice: the stream then has two thirds of the rate).
+/// choice: with this amount, the stream has two thirds of the rate).
 const MATTERS: f64 = 0.5;
 
 /// Assumed duration of a stream with one packet (our choice).
 const SHORTEST: Duration = Duration::from_micros(1);
 
-/// Stream with its destination, its time, and its number of bytes.
+/// Destination, start, end and number of bytes of a stream.
 struct Run {
     /// Destination host; `None` for a stream within one host, where both directions have the same address and use no
     /// link.

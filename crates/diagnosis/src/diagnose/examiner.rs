@@ -232,7 +232,8 @@ fn budget(beginning: &Beginning) -> Budget {
     terms.segment_size = beginning.smss;
     terms.place = beginning.vantage.place;
     let at_sender = beginning.vantage.place == Place::Sender;
-    // If the handshake was captured, the times of ACKs are not guesses, even if responses give a shorter delay.
+    // If the handshake was captured, the arrival times of ACKs at the sender are not guessed, even if responses show a
+    // shorter delay.
     let handshake =
         beginning.established_at.is_some() || beginning.vantage.reason == Reason::Handshake;
     if !at_sender && !handshake {
@@ -246,7 +247,7 @@ fn budget(beginning: &Beginning) -> Budget {
 }
 
 impl Examiner {
-    /// Returns the findings at the end of `connection`, and the delivered data over time.
+    /// Returns the findings about the stream at the end of `connection`, and the delivered data over time.
     fn findings(mut self, connection: &Connection<Self>, side: Side) -> (StreamFindings, Series) {
         if let Some(reset) = connection.ending().reset {
             let by = if reset.side == side {

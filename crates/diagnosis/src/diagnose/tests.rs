@@ -13,11 +13,11 @@ use crate::testing::{ack, data, handshake};
 const CONNECTIONS: u16 = 30;
 const SEGMENTS: u32 = 120;
 
-/// One segment in this many is lost at first, and so are the segments that follow it for one round.
+/// The first transmission of one in this many segments is lost.
 const LOST: u32 = 17;
 
-/// Returns the packets of the connection with this number, on its own clock in milliseconds. A segment is sent every 10
-/// ms, and acknowledged 40 ms later.
+/// Returns the packets of the connection with this number. A segment is sent every 10 ms, and its ACK is captured 40 ms
+/// later.
 fn packets(number: u32) -> Vec<Packet> {
     let mut all = handshake(40.0, 0.1).to_vec();
     let mut acked = 0;
@@ -180,7 +180,7 @@ fn a_time_range_keeps_times_and_packet_numbers() {
                 .map(|again| again.packet)
                 .collect()
         };
-        // In a connection that begins in the middle, the first retransmission may go unnoticed.
+        // If a capture begins in the middle of a connection, the first retransmission may not be detected.
         let (cut, whole) = (packets(stream), packets(whole));
         assert!(!cut.is_empty() && cut.iter().all(|packet| whole.contains(packet)));
     }

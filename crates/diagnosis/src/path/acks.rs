@@ -7,14 +7,14 @@ use super::bins::{Delays, LogBins};
 use super::sack_compression::BeyondGaps;
 use crate::told::Told;
 
-/// Minimum number of lone segments to determine the delay of their ACKs (our choice).
+/// Minimum number of segments without a successor to determine the delay of their ACKs (our choice).
 const LONE_MIN: u64 = 3;
 
-/// Number of ACKs per segment above which a receiver acknowledges every segment (our choice: a receiver that
-/// acknowledges every second segment has 0.5).
+/// Minimum number of ACKs per segment of a receiver that acknowledges every segment (our choice: a receiver that
+/// acknowledges every second segment sends 0.5 ACKs per segment).
 const EACH: f64 = 0.8;
 
-/// Maximum interval between two ACKs of a burst, as a fraction of the time that the acknowledged data takes at the
+/// Maximum interval between two ACKs of a burst, as a fraction of the transmission time of the acknowledged data at the
 /// bottleneck (our choice).
 const BURST: f64 = 0.25;
 
@@ -46,13 +46,13 @@ pub struct Acknowledging {
     pub delay: Told<Duration>,
     /// Fraction of the ACKs that arrived in a burst with the previous one.
     pub in_bursts: Told<f64>,
-    /// Fraction of the gaps after which the receiver delayed ACKs from the fourth one on, to merge several ACKs into
-    /// one (Linux's SACK compression).
+    /// Fraction of the gaps after which the receiver delayed the fourth and later ACKs, in order to merge several ACKs
+    /// into one (Linux's SACK compression).
     pub sacks_held: Told<f64>,
 }
 
 impl Acknowledging {
-    /// `true` if the receiver compresses SACKs; `false` if this is unknown.
+    /// `true` if the receiver is known to compress SACKs.
     #[must_use]
     pub fn compresses_sacks(&self) -> bool {
         self.sacks_held.value().is_some_and(|share| share > 0.5)

@@ -1,8 +1,8 @@
 //! Histogram whose memory does not grow with the number of values.
 //!
 //! Each power of two is divided into `2^BITS` bins of equal width (the scheme of `HdrHistogram`, Gil Tene, 2012), as in
-//! `dupack_net::histogram`. Unlike there, only the bins between the smallest and the largest value take memory, because
-//! a capture has thousands of connections.
+//! `dupack_net::histogram`. In contrast to that histogram, only the bins between the smallest and the largest value
+//! take memory, because a capture has thousands of connections.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ pub(crate) struct LogBins<const BITS: u32> {
     total: u64,
 }
 
-/// Distribution of delays, with an error of at most 0.2 %: a queue of a few packets on a long path must be visible.
+/// Distribution of delays. The error is at most 0.2 %, so that a queue of a few packets is visible on a long path.
 pub(super) type Delays = LogBins<8>;
 
 impl<const BITS: u32> LogBins<BITS> {

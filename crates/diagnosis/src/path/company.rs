@@ -1,10 +1,11 @@
 //! Evidence of cross traffic in the bottleneck's queue.
 //!
-//! Hosts cause irregularities, too: a receiver is not scheduled, an interface delivers packets in bursts, or a machine
-//! that emulates the path is busy. Data that such a pause delays is delivered in a burst afterwards, faster than the
-//! bottleneck's rate. The capacity that cross traffic takes, however, is lost: the flow's own packets continue at the
-//! bottleneck's rate, and no faster. Therefore, neither a slow stretch nor a long wait counts by itself. It counts only
-//! if it is still slow or long together with the time next to it.
+//! Hosts also cause irregularities: a receiver is not scheduled, an interface delivers packets in bursts, or a machine
+//! that emulates the path is busy. After such a pause, the delayed data is delivered in a burst, faster than the
+//! bottleneck's rate. In contrast, the capacity that cross traffic takes is lost to the flow: afterwards, the flow's
+//! own packets arrive at the bottleneck's rate, and no faster. Therefore, a stretch counts as slow only if it is also
+//! slow when it is combined with an adjacent stretch, and a wait counts only if the time after it does not compensate
+//! for it.
 //!
 //! A receiver may delay the last ACK of the outstanding data until a timer expires or its application sends data.
 //! Therefore, this ACK shows nothing about the queue.
@@ -22,49 +23,49 @@ use super::rate::per_second;
 /// Minimum duration of an evaluated stretch (our choice: a busy host is late by a few milliseconds).
 const STRETCH_MIN: Duration = Duration::from_millis(5);
 
-/// Fraction of the [`FASTER`] quantile of all rates below which a stretch is slow (our choice: one foreign packet for
-/// six of the flow's own packets).
+/// Maximum rate of a slow stretch, as a fraction of the [`FASTER`] quantile of all rates (our choice: one packet of
+/// cross traffic for six of the flow's own packets).
 const SLOW: f64 = 0.85;
 const FASTER: f64 = 0.75;
 
-/// Fraction of the stretches that are slow and uneven because of hosts alone (our choice: of 180 captures of kernels
-/// without cross traffic, 176 have fewer).
+/// Assumed fraction of stretches that are slow and uneven because of hosts alone (our choice: in 176 of 180 captures of
+/// kernels without cross traffic, the fraction is smaller).
 const SLOW_BY_HOSTS: f64 = 0.03;
 
-/// Fraction of the stretches that are uneven because of hosts alone (our choice: 176 of the same captures have at most
-/// this fraction). The second value applies if the rates of the stretches differ.
+/// Assumed fraction of stretches that are uneven because of hosts alone (our choice: 176 of the same captures have at
+/// most this fraction). The second value applies if the rates of the stretches differ.
 const UNEVEN: f64 = 0.25;
 const UNEVEN_WIDE: f64 = 0.1;
 
-/// Width of the middle 80 % of the rates, as a fraction of their median, above which the rates differ (our choice).
+/// Minimum width of the middle 80 % of the rates, as a fraction of their median, for rates that differ (our choice).
 const WIDE: f64 = 0.3;
 
-/// Minimum rate of the flow's own packets during a wait, as a fraction of the bottleneck's rate. Below it, the packet
-/// waited for other traffic (our choice).
+/// Minimum rate of the flow's own packets during a wait, as a fraction of the bottleneck's rate. If the rate is lower,
+/// the packet waited for other traffic (our choice).
 const WAITED_FOR: f64 = 0.5;
 
-/// Fraction of the packets that wait for other reasons than the flow's own packets because of hosts alone (our choice:
-/// at most 0.9 % in the same captures).
+/// Assumed fraction of the packets that hosts alone delay, so that they seem to wait for other traffic (our choice: at
+/// most 0.9 % in the same captures).
 const FOREIGN: f64 = 0.012;
 
-/// One delivery in this many is evaluated (our choice: an evaluation takes time).
+/// One in this many deliveries is evaluated (our choice: an evaluation takes time).
 const ASKED_EACH: u64 = 4;
 
-/// Minimum length of a wait: it must reach both this time and this fraction, given as a divisor, of the minimum delay
+/// Minimum length of a wait, absolute and as the inverse of a fraction of the minimum delay. A wait must reach both
 /// (our choice: clocks, hosts and receivers cause shorter waits).
 const WAIT_MIN: Duration = Duration::from_millis(2);
 const WAIT_PARTS: u64 = 10;
 
-/// Time after a wait in which data delayed by a host is delivered: a fraction of the wait, given as a divisor, but not
-/// less than the minimum (our choice).
+/// Time after a wait in which data that a host delayed is delivered: the inverse of a fraction of the wait, and the
+/// minimum time (our choice).
 const AFTER_PARTS: u64 = 2;
 const AFTER_MIN: Duration = Duration::from_millis(2);
 
 /// Maximum number of waits that are evaluated at the same time (our choice).
 const WAITING_MAX: usize = 16;
 
-/// Probability of an observation with hosts alone below which the observation is evidence of cross traffic, and the
-/// minimum number of cases.
+/// Maximum probability that hosts alone cause an observation for it to be evidence of cross traffic, and the minimum
+/// number of cases.
 const BY_CHANCE: f64 = 0.05;
 const FOUND_MIN: u64 = 2;
 
@@ -73,7 +74,7 @@ const FOUND_MIN: u64 = 2;
 pub enum Company {
     /// No evidence of cross traffic.
     NotSeen,
-    /// Possible cross traffic: packets were delivered more slowly for a while, or waited longer than the flow's own
+    /// Possible cross traffic: packets were delivered more slowly for some time, or waited longer than the flow's own
     /// packets explain.
     Perhaps,
 }
@@ -97,7 +98,8 @@ pub(super) struct Stretch {
 /// Statistics that show cross traffic.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Others {
-    /// Previous stretch, and its highest rate, alone or together with an adjacent one, in bit/s.
+    /// Previous stretch, and its rate in bit/s: the higher one of its own rate and its rate combined with the stretch
+    /// before it.
     last: Option<(Stretch, f64)>,
     /// Distribution of these rates over all stretches, in bit/s, and over the uneven stretches.
     all: LogBins<7>,
@@ -105,7 +107,7 @@ pub(super) struct Others {
     /// Number of deliveries, and the number of evaluated ones, regardless of whether they had waited.
     deliveries: u64,
     asked: u64,
-    /// Waits whose following time has not ended.
+    /// Waits for which the time after the wait has not ended.
     waiting: VecDeque<Wait>,
     /// Distribution of the rate of the flow's own packets during each wait and just after it, in bit/s.
     meanwhile: LogBins<4>,
@@ -148,8 +150,8 @@ impl Others {
         }
     }
 
-    /// Processes a delivery. The rate of the flow's own packets is measured while this packet waited. Without cross
-    /// traffic in the queue, it is the bottleneck's rate. `base` is the minimum delay so far.
+    /// Processes a delivery. The rate of the flow's own packets during the wait of this packet is measured. Without
+    /// cross traffic in the queue, this rate is the bottleneck's rate. `base` is the minimum delay so far.
     pub(super) fn delivered(&mut self, delivery: &Delivery, base: Option<Duration>, past: &Past) {
         self.deliveries += 1;
         self.come_to_an_end(delivery.at, past);
@@ -173,7 +175,8 @@ impl Others {
         }
     }
 
-    /// Completes the waits whose following time has ended. If a burst follows a wait, a host caused the delay.
+    /// Evaluates the waits for which the time after the wait has ended. If a burst follows a wait, a host caused the
+    /// delay.
     fn come_to_an_end(&mut self, now: Instant, past: &Past) {
         while let Some(wait) = self.waiting.front()
             && now.since(wait.until) >= AFTER_MIN.max(wait.waited / AFTER_PARTS)
@@ -258,7 +261,7 @@ mod tests {
 
     #[test]
     fn data_delayed_by_a_host_comes_out_in_a_burst_afterwards() {
-        // One of ten stretches takes half as long again, and the next one is shorter by the same time.
+        // One of ten stretches takes 10 ms longer, and the next one is 10 ms shorter.
         let paused = |n: u64| match n % 10 {
             8 => 30,
             9 => 10,
@@ -271,7 +274,7 @@ mod tests {
         let others = stretches((0..100).map(beside), Pattern::Rough);
         assert_eq!(others.slow(), 10);
         assert_eq!(others.company(RATE), Company::Perhaps);
-        // A link with a variable rate is slow at times, but its packets are evenly spaced.
+        // A link with a variable rate is sometimes slow, but its packets are evenly spaced.
         let others = stretches((0..100).map(beside), Pattern::Smooth);
         assert_eq!(others.company(RATE), Company::NotSeen);
     }

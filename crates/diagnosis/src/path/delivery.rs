@@ -1,4 +1,5 @@
-//! Arrival of segments. At the sender, an ACK reports it; at the receiver, it is the packet itself.
+//! Arrival of segments. In a capture at the sender, an ACK reports the arrival. In a capture at the receiver, the
+//! captured packet is the arrival.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -22,7 +23,7 @@ pub(super) struct Delivery {
     pub delay: Option<Duration>,
     /// Promptness with which the arrival was reported.
     pub news: News,
-    /// Presence of data in flight at that time.
+    /// Presence of data in flight at the time `at`.
     pub rest: Rest,
 }
 

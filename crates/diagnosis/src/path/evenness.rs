@@ -1,30 +1,30 @@
 //! Regularity of packets that leave a queue: packets of one flow leave directly one after the other if there is no
 //! cross traffic between them.
 //!
-//! With cross traffic, a packet is delayed by the foreign packets before it, and so are all later packets. A host that
-//! is late with one packet is not late with the next, because the lost time is recovered immediately. Therefore, the
-//! times of a stretch are compared with a straight line over the bytes delivered. Without cross traffic, most points
-//! lie on the line, no matter how late those points are that a host delayed. With cross traffic, the points scatter
-//! around the line, because foreign packets arrive at random.
+//! With cross traffic, a packet is delayed by the foreign packets before it, and so are all later packets. In contrast,
+//! if a host delays one packet, the next packet is on time again, because the delayed data is delivered in a burst.
+//! Therefore, the times of a stretch are compared with a straight line over the delivered bytes. Without cross traffic,
+//! most points lie on the line, regardless of the delay of the other points, which a host delayed. With cross traffic,
+//! the points scatter around the line, because foreign packets arrive at random.
 
 use dupack_tcp::time::Duration;
 
-/// Maximum number of points stored per stretch. From a longer stretch, every second, fourth, … point is stored (our
+/// Maximum number of points stored per stretch. In a longer stretch, only every second, fourth, … point is stored (our
 /// choice).
 const POINTS: usize = 32;
 
 /// Minimum number of points for a meaningful line (our choice).
 const POINTS_MIN: usize = 4;
 
-/// Fraction of the points, those nearest to the first line, to which the second line is fitted. A host that was late
+/// Fraction of the points to which the second line is fitted: those nearest to the first line. A host that was late
 /// once does not affect the second line (our choice).
 const NEAREST: (usize, usize) = (3, 4);
 
-/// Number of bytes delivered in a stretch over time.
+/// Delivered bytes of a stretch over time.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     points: Vec<Point>,
-    /// One point in this many is stored: a power of two.
+    /// One in this many points is stored. The number is a power of two.
     each: u32,
     came: u32,
 }
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn cross_traffic_scatters_the_points() {
-        // Foreign packets arrive in groups that take 3 ms each.
+        // Packets of cross traffic arrive in groups that take 3 ms each.
         let groups = scatter(|n| n / 7 * 3000 + u64::from(n > 20) * 4000);
         assert!(groups > 0.5, "{groups}");
     }

@@ -4,8 +4,8 @@
 pub const DEVIATIONS: f64 = 1.959_964;
 
 /// Returns the 95 % interval of a probability by Wilson's score (E. B. Wilson, JASA 22, 1927), for `hits` in `trials`.
-/// The trials count as only `trials / clumping` trials, because clustered events carry less information than
-/// independent ones. Returns `(0, 1)` without trials.
+/// Only `trials / clumping` trials are assumed, because clustered events carry less information than independent ones.
+/// Returns `(0, 1)` without trials.
 pub(crate) fn wilson(hits: f64, trials: f64, clumping: f64) -> (f64, f64) {
     let n = trials / clumping.max(1.0);
     if n <= 0.0 {
@@ -33,7 +33,7 @@ pub(super) fn median_ranks(n: u64) -> (u64, u64) {
 }
 
 /// Returns the probability of at least `hits` in `trials` if each trial is a hit with probability `p`. For many trials,
-/// the function uses the normal distribution with a continuity correction; for few, it uses the exact sum.
+/// the normal distribution with a continuity correction is used; for few trials, the exact sum.
 pub(super) fn at_least(hits: u64, trials: u64, p: f64) -> f64 {
     /// Number of trials above which the normal distribution is used.
     const SUMMED: u64 = 1000;
@@ -46,7 +46,7 @@ pub(super) fn at_least(hits: u64, trials: u64, p: f64) -> f64 {
         let deviation = (n * p * (1.0 - p)).sqrt().max(f64::MIN_POSITIVE);
         return upper_normal((hits as f64 - 0.5 - n * p) / deviation);
     }
-    // The sum begins with the term of zero hits. Each further term is a ratio times the previous one.
+    // The sum begins with the term for zero hits. Each further term is the previous one multiplied by a ratio.
     if p >= 1.0 {
         return 1.0;
     }

@@ -1,11 +1,12 @@
 //! Losses: their number, kinds and bursts, and the buffer of a queue that overflowed.
 //!
-//! A retransmitted segment counts as lost until there is evidence that it had arrived. For the loss of a first
-//! transmission, the delay of its neighbours in the stream shows the length of the queue. A full queue drops packets
-//! when the delay is longest, whereas a link loses them at any time. Therefore, if more losses occur near the longest
-//! delay than among as many packets elsewhere, the excess losses are due to the queue. The delay at these losses times
-//! the rate is the size of the queue's buffer. Some delays are longer for other reasons. Therefore, all delays at which
-//! losses occurred near the longest delay are tried, and the one that is least likely by chance is chosen.
+//! A retransmitted segment counts as lost until there is evidence that it had arrived. If a first transmission is lost,
+//! the delay of its neighbours in the stream shows the length of the queue. A full queue drops packets when the delay
+//! is longest, whereas a link loses them at any time. Therefore, if more losses occur near the longest delay than among
+//! the same number of packets with shorter delays, the queue caused the additional losses. The queueing delay at these
+//! losses times the rate is the size of the queue's buffer. Some delays are longer for other reasons. Therefore,
+//! several of the longest delays at losses are tried as the delay of the full queue, and the one for which the number
+//! of losses is least likely by chance is chosen.
 
 use std::collections::VecDeque;
 
@@ -25,22 +26,23 @@ const HISTORY: usize = 256;
 /// Number of stored delays for the data in flight at one time.
 const PARTS: u64 = 64;
 
-/// Maximum difference from a queueing delay, as a fraction of it, at which a delay counts as near (our choice).
+/// Maximum relative difference between two queueing delays that count as near each other (our choice).
 const NEAR: f64 = 0.1;
-/// The same difference in packet times: a queue of a few packets is either full or one packet short of full.
+/// Maximum difference between two queueing delays that count as near each other, in transmission times of a packet: a
+/// queue of a few packets is either full or one packet short of full.
 const NEAR_PACKETS: f64 = 1.25;
 
 /// Minimum queueing delay that differs from noise due to clocks and interrupts (our choice).
 const NOISE: Duration = Duration::from_micros(500);
-/// The same as a fraction of the minimum round-trip time.
+/// Minimum queueing delay that differs from noise, as a fraction of the minimum round-trip time.
 const NOISE_SHARE: f64 = 0.02;
 
-/// Maximum probability of as many losses near the longest delay by chance, for these losses to be attributed to the
+/// Maximum probability that the losses near the longest delay occur by chance, for these losses to be attributed to the
 /// queue (our choice: a sender that keeps a standing queue has most delays there, and many captures are analysed).
 const CHANCE: f64 = 0.001;
 
-/// Minimum fraction of the delays elsewhere (our choice). If it were smaller, a single loss there would stand for any
-/// number of losses, and the absence of losses would be no evidence.
+/// Minimum fraction of delays that are not near the longest delay (our choice). With a smaller fraction, a single loss
+/// at these delays would represent a very large number of losses, and the absence of losses would be no evidence.
 const SHARE_MIN: f64 = 0.02;
 
 /// Maximum fraction of delays that are longer than those of a full queue and not caused by the queue (our choice: a
@@ -51,14 +53,14 @@ const BEYOND: f64 = 0.02;
 /// its losses from those of a link (our choice).
 const DEEP: f64 = 6.0;
 
-/// Maximum number of queue lengths at losses that are tried as the length of the full queue (our choice).
+/// Maximum number of queueing delays at losses that are tried as the delay of the full queue (our choice).
 const ZONES: usize = 64;
 
-/// Minimum number of overflows to conclude that a queue was full (our choice: one or two may be any losses).
+/// Minimum number of overflows to conclude that a queue was full (our choice: one or two losses may have any cause).
 const OVERFLOWS_MIN: u64 = 3;
 
-/// Fraction of the longest delays that is ignored if no loss shows a full queue (our choice: a retransmission makes
-/// some segments look late).
+/// Fraction of the longest delays that is ignored if no loss shows a full queue (our choice: because of
+/// retransmissions, the delay of some segments seems longer).
 const UNSURE: f64 = 0.02;
 
 /// Lost transmission.
@@ -77,7 +79,7 @@ pub(super) struct Lost {
     /// Certainty of the loss.
     pub surety: Surety,
     /// Votes of the loss differentiations: bit n is set if the n-th one attributes the loss to the link. Only the first
-    /// loss of a loss event is judged, the others have `None`.
+    /// loss of a loss event is judged. The other losses have `None`.
     pub votes: Option<u32>,
 }
 
@@ -101,8 +103,8 @@ struct Neighbour {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
     history: VecDeque<Neighbour>,
-    /// Distribution of the longer delay of each two consecutive ones, because the delay of a loss is also the longer
-    /// one of its two neighbours.
+    /// Distribution of the longer delay of each two consecutive segments. The delay of a loss is determined in the same
+    /// way, from its two neighbours.
     pairs: Delays,
     last: Duration,
     kept: Vec<Lost>,
@@ -126,7 +128,7 @@ pub(super) struct Kinds {
     share_near: f64,
     /// Minimum queueing delay that counts as near the longest.
     threshold: Duration,
-    /// Maximum queueing delay that the queue caused.
+    /// Maximum queueing delay of the full queue. Longer delays have other causes.
     highest: Duration,
     /// Queueing delay that certainly occurred.
     pub sure: Duration,
@@ -140,7 +142,8 @@ pub(super) struct Kinds {
 struct Zone {
     low: Duration,
     high: Duration,
-    /// Number of losses in this range, where a burst counts once, and the probability of as many by chance.
+    /// Number of losses in this range, where a burst counts as one loss, and the probability of at least as many losses
+    /// by chance.
     near: u64,
     by_chance: f64,
 }
@@ -160,7 +163,7 @@ pub(super) type Share = (f64, (f64, f64));
 enum Depth {
     /// The queue is no longer than noise.
     None,
-    /// The queue is so short that, while it is full, the link loses as many packets at random as the queue drops.
+    /// The queue is too short to distinguish its losses from random losses of the link.
     Shallow,
     Deep,
 }
@@ -174,14 +177,14 @@ pub(super) enum Overflow {
 
 impl Kinds {
     /// Returns the fraction of the losses that the queue caused, with its interval; `None` if no loss has a known
-    /// delay, or if the queue is too short or always full. `clumping` is the factor by which bursts reduce the
-    /// information.
+    /// delay, if the queue is too short, or if it is nearly always full. `clumping` is the factor by which bursts
+    /// reduce the information.
     pub(super) fn congestive(&self, clumping: f64) -> Option<Share> {
         if self.known == 0 {
             return None;
         }
         let known = self.known as f64;
-        // From the losses elsewhere follows the number of losses near the longest delay that the queue did not cause.
+        // The losses at shorter delays show how many of the losses near the longest delay the queue did not cause.
         let elsewhere = (self.known - self.near) as f64;
         let others = 1.0 - self.share_near;
         let untold = others < SHARE_MIN && self.depth != Depth::None;
@@ -200,7 +203,7 @@ impl Kinds {
         }
     }
 
-    /// `true` if the queue caused a loss near which the queueing delay was `delay`.
+    /// `true` if the queue caused a loss at the queueing delay `delay`.
     pub(super) fn is_congestive(&self, delay: Duration) -> bool {
         self.overflow == Overflow::Seen && delay >= self.threshold
     }
@@ -222,7 +225,7 @@ pub struct Bursts {
 pub enum Clustering {
     /// A loss is more likely after another loss than elsewhere.
     Bursts,
-    /// The losses are independent, as far as the capture shows.
+    /// The capture shows no dependence between the losses.
     Single,
 }
 
@@ -240,7 +243,8 @@ impl Losses {
     pub(super) fn arrived(&mut self, start: u64, sent: Instant, delay: Duration, outstanding: u64) {
         self.pairs.record(delay.max(self.last).as_nanos());
         self.last = delay;
-        // A retransmission begins before the last segment, and was sent later than its neighbours in the stream.
+        // A retransmission is not stored: it begins before the last segment, and was sent later than its neighbours in
+        // the stream.
         let next = |last: &Neighbour| last.start.saturating_add((outstanding / PARTS).max(1));
         if self.history.back().is_some_and(|last| start < next(last)) {
             return;
@@ -327,8 +331,8 @@ impl Losses {
         self.transmissions
     }
 
-    /// Evaluates the evidence from the queue. `base` is the minimum delay, and `packet` is the time of a packet at the
-    /// bottleneck.
+    /// Evaluates the evidence from the queue. `base` is the minimum delay, and `packet` is the transmission time of a
+    /// packet at the bottleneck.
     pub(super) fn kinds(&self, base: Duration, packet: Duration) -> Kinds {
         let queueing = |delay: Duration| delay.saturating_sub(base);
         let sorted = |mut delays: Vec<Duration>| {
@@ -372,8 +376,9 @@ impl Losses {
         }
     }
 
-    /// Returns the candidates for the length of the full queue, longest first. A candidate is near one of `known`, the
-    /// queueing delays at losses, and hardly any delay is longer. `alone` contains one delay per burst.
+    /// Returns the candidates for the queueing delay of the full queue, the longest first. Each candidate is a range
+    /// around one of the delays in `known`, the queueing delays at losses. At most the fraction [`BEYOND`] of all
+    /// delays is longer. `apart` is the minimum half-width of a range. `alone` contains one delay per burst.
     fn zones(
         &self,
         base: Duration,
@@ -431,8 +436,8 @@ impl Losses {
         full
     }
 
-    /// Returns the fraction of transmissions that were lost by one kind of loss, which makes up `share` of all losses.
-    /// `clumping` is the factor by which bursts reduce the information.
+    /// Returns the loss rate of one kind of loss, which is the fraction `share` of all losses. `clumping` is the factor
+    /// by which bursts reduce the information.
     pub(super) fn rate(&self, share: Share, clumping: f64) -> Told<f64> {
         if self.transmissions == 0 {
             return Told::CannotBeTold {
@@ -446,7 +451,7 @@ impl Losses {
         let (_, high) = wilson(hits(value), trials, clumping);
         let sure = 1.0 - self.doubtful as f64 / self.count.max(1) as f64;
         let (low, _) = wilson(hits(value) * sure, trials, clumping);
-        // The uncertainty of the fraction adds to that of the number of losses.
+        // The uncertainty of the fraction is added to that of the number of losses.
         let best = hits(value) / trials;
         let less = (best - low).hypot(best - hits(few) / trials);
         let more = (high - best).hypot(hits(many) / trials - best);

@@ -14,11 +14,11 @@ const CLOCKS_HZ: [f64; 4] = [1000.0, 250.0, 100.0, 10.0];
 /// Most common tick in nanoseconds.
 const USUAL_NS: u64 = 1_000_000;
 
-/// Time after which the tick is determined (our choice): a tick of 10 ms is one percent of this time.
+/// Time after which the tick is determined (our choice): with a tick of 10 ms, the error is one percent.
 const COUNTED_AFTER: Duration = Duration::from_secs(1);
 
-/// Maximum relative error of the tick (our choice: clocks drift by 10^-4, but a queue that grows by 150 ms in the first
-/// second adds to the error; the ticks of common clocks differ by more).
+/// Maximum relative error of the tick (our choice: clocks drift by only 10^-4, but a queue that grows by 150 ms in the
+/// first second increases the error; the ticks of common clocks differ by more than this).
 const OFF: f64 = 0.2;
 
 /// Minimum fraction of the elapsed time that the clock must show before its tick is determined (our choice: the next
@@ -41,7 +41,7 @@ enum Tick {
     Usual,
     /// The tick was determined; the value is in nanoseconds.
     Counted(u64),
-    /// The clock is none of the common ones.
+    /// The tick differs from those of common clocks.
     Strange,
 }
 

@@ -1,8 +1,8 @@
 //! Delivered data over time, and a Mahimahi trace of this data.
 //!
 //! A trace has one line, a time in milliseconds, for every 1500 bytes that could be delivered (Netravali et al., USENIX
-//! ATC 2015). The delivered data equals the deliverable data only while the bottleneck had no pause. For a window with
-//! pauses, the rate of the remaining time is used.
+//! ATC 2015). The delivered data equals the deliverable data only while the bottleneck does not pause. For a window
+//! with pauses, the rate of the time without pauses is used.
 
 use std::fmt::Write;
 
@@ -19,8 +19,8 @@ const WINDOWS: usize = 2048;
 /// Minimum fraction of a window without a pause of the bottleneck for the window's rate to be known (our choice).
 const FULL: f64 = 0.5;
 
-/// Minimum fraction of windows with a known rate for a capture to be converted to a trace (our choice: with less, much
-/// of the trace would be invented).
+/// Minimum fraction of windows with a known rate for a capture to be converted to a trace (our choice: with a smaller
+/// fraction, much of the trace would be made up).
 const MOSTLY: f64 = 0.8;
 
 /// Maximum number of lines of a trace (our choice): about 30 MB of text.
@@ -133,8 +133,8 @@ impl OverTime {
 mod tests {
     use super::*;
 
-    /// Delivers `packets` packets of 1500 bytes, one every `gap_us`, after `from_us`. Returns the time of the last
-    /// packet in microseconds.
+    /// Delivers `packets` packets of 1500 bytes, one every `gap_us` microseconds, beginning after `from_us`
+    /// microseconds. Returns the time of the last packet in microseconds.
     fn stream(over: &mut OverTime, from_us: u64, gap_us: u64, packets: u64) -> u64 {
         for n in 1..=packets {
             let at = Instant::ZERO + Duration::from_micros(from_us + n * gap_us);

@@ -6,8 +6,8 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::rate::per_second;
 
-/// Number of stored moments, and the interval between them: the delay divided by the second value, but at least
-/// [`MOMENT_MIN`] (our choice). The moments cover four delays.
+/// Number of stored moments, and the interval between them: the delay divided by [`MOMENTS_PER_DELAY`], but at least
+/// [`MOMENT_MIN`] (our choice). All moments together cover four times the delay.
 const MOMENTS: usize = 128;
 const MOMENTS_PER_DELAY: u64 = 32;
 const MOMENT_MIN: Duration = Duration::from_millis(1);
@@ -33,8 +33,8 @@ impl Past {
         self.moments.push_back((at, self.bytes));
     }
 
-    /// Returns the rate, in bit/s, of the data delivered in the period `long` that ends at `at`. Data delivered after
-    /// `at` is included.
+    /// Returns the rate, in bit/s, of the data delivered since the time `long` before `at`, divided by `long`. Data
+    /// delivered after `at` is included.
     pub(super) fn rate(&self, at: Instant, long: Duration) -> Option<f64> {
         let after = |&(moment, _): &(Instant, u64)| at.since(moment) >= long;
         let place = self.moments.partition_point(after);

@@ -1,15 +1,15 @@
 //! Policers: token buckets that drop packets above their rate and have no queue.
 //!
 //! A bucket fills at the policing rate. A packet that is larger than the content of the bucket is dropped and takes no
-//! tokens. Therefore, the bucket is simulated for each possible rate. The deficit of the bucket is the data that has
-//! passed and has not been refilled. At the right rate, the deficit including the packet is at most the bucket size for
-//! every transmission that passed, and larger for every one that was lost. At other rates, no bucket size separates
-//! passed and lost transmissions. (Flach et al., "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016,
-//! simulate a bucket only at the throughput between the first loss and the last, which is too low if the bucket is full
-//! in between.)
+//! tokens. The bucket is simulated for each possible rate. The deficit of the bucket is the amount of tokens that
+//! packets have taken and that have not been refilled. At the right rate, the deficit including the packet is at most
+//! the bucket size for every transmission that passed, and larger for every one that was lost. At other rates, no
+//! bucket size separates passed and lost transmissions. (Flach et al., "An Internet-Wide Analysis of Traffic Policing",
+//! SIGCOMM 2016, simulate a bucket only at the throughput between the first loss and the last, which is too low if the
+//! bucket is full in between.)
 //!
-//! Losses on a link do not depend on the deficit. A drop-tail queue fills while such a bucket empties, but the packets
-//! of a queue are delayed, whereas those of a policer are not.
+//! Losses on a link do not depend on the deficit. A drop-tail queue fills at the times when such a bucket would empty,
+//! but a queue delays packets and a policer does not.
 //!
 //! If lost packets are not captured, as at the receiver, each one is assumed to be lost right before the next packet of
 //! the stream.
@@ -30,8 +30,8 @@ use course::Event;
 /// Minimum number of losses at an empty bucket to conclude that there is a policer (Flach et al. require 15).
 const LOSSES_MIN: usize = 15;
 
-/// Minimum number of loss bursts, each within a round trip (our choice): with fewer, two rates may explain them equally
-/// well.
+/// Minimum number of loss bursts, each within a round trip (our choice): fewer bursts may be explained equally well by
+/// two rates.
 const GROUPS_MIN: usize = 5;
 
 /// Minimum time from the first loss to the last, in round trips (our choice): losses within a few round trips are one
@@ -42,29 +42,29 @@ const ROUND_TRIPS_MIN: f64 = 10.0;
 /// transmission may always exceed it.
 const ABOVE: f64 = 0.002;
 
-/// Maximum distance from an empty bucket, in packets, for a loss at the empty bucket: the first value applies if the
-/// lost packets are captured, and the second if only their neighbours are (our choice).
+/// Maximum content of the bucket, in packets, for a loss to count as a loss at an empty bucket. The first value applies
+/// if the lost packets are captured, and the second one if only their neighbours are (our choice).
 const NEAR_SEEN: f64 = 0.25;
 const NEAR_UNSEEN: f64 = 1.0;
 
-/// Minimum fraction of the bursts that are at an empty bucket (our choice): with less, losses on the link are typical
-/// of the path.
+/// Minimum fraction of the bursts that must be at an empty bucket (our choice): with a smaller fraction, most losses of
+/// the path are losses on the link.
 const SHARE_MIN: f64 = 0.5;
 
 /// Maximum probability that as many bursts are at an empty bucket by chance, for each rate that is tried (our choice:
 /// hundreds of rates are tried, and many captures are analysed).
 const CHANCE: f64 = 1e-7;
 
-/// Fraction of the bursts explained by the best rate that another rate must explain to be equally good (our choice:
-/// times are inexact).
+/// Minimum number of bursts that an equally good rate must explain, as a fraction of those that the best rate explains
+/// (our choice: times are inexact).
 const AS_GOOD: f64 = 0.9;
 
-/// Number by which the bursts explained by an equally good rate may always be fewer (our choice: one or two losses on
-/// the link do not decide the rate).
+/// Number of bursts that an equally good rate may leave unexplained in any case (our choice: one or two losses on the
+/// link do not decide the rate).
 const AS_GOOD_BURSTS: f64 = 2.0;
 
-/// Fraction of the best rate's bursts beyond chance that an equally good rate must reach (our choice): a bucket that
-/// most packets find empty, such as every second one at a high rate, is no evidence.
+/// Minimum number of bursts beyond chance for an equally good rate, as a fraction of the best rate's number (our
+/// choice): if many packets find the bucket empty, its losses are no evidence.
 const AS_GOOD_BEYOND: f64 = 0.3;
 
 /// Maximum ratio of the equally good rates for one of them to be reported (our choice): a bucket that is full between
@@ -77,9 +77,9 @@ const RATES_FROM: f64 = 0.9;
 const RATES_TO: f64 = 8.0;
 const RATES_STEP: f64 = 1.04;
 
-/// Number of pairs of bursts, for each distance between the bursts of a pair, whose throughput in between is tried as
-/// well (our choice). If the bucket is never full in between, this throughput is its rate. A longer time gives a more
-/// exact rate, but greater precision is not needed.
+/// Number of pairs of bursts, for each distance between the bursts of a pair. The throughput between the bursts of each
+/// pair is also tried as the rate (our choice). If the bucket is never full between the bursts, this throughput is its
+/// rate. Pairs with longer times give more exact rates.
 const PAIRS: usize = 24;
 
 /// Distances of the rates that are tried around the best rate, relative to it: the smallest, and an upper bound. Each
@@ -88,13 +88,14 @@ const CLOSEST: f64 = 0.0001;
 const FARTHEST: f64 = 0.4;
 
 /// Maximum median delay near the losses, as a fraction of the time that the bucket takes to fill (our choice; Flach et
-/// al. compare the delays of lost packets with those of others). A queue that drops like this bucket would have such a
-/// delay at its losses.
+/// al. compare the delays of lost packets with those of others). A queue with the same losses as this bucket would have
+/// the whole of this time as its delay.
 const DELAY_SHARE: f64 = 0.4;
 
 /// Conditions that exclude a queue (our choice). If the link's rate is known, a policer's rate must be at most
-/// [`BELOW_LINK`] times that rate; other losses are due to the link's queue or to the link itself. If the link's rate
-/// is unknown, a bucket that fills within [`DELAY_SEEN`] seconds may be a queue that is too short to be visible.
+/// [`BELOW_LINK`] times this rate. At a higher rate, the losses are due to the link's queue or to the link itself. If
+/// the link's rate is unknown, a bucket that fills in less than [`DELAY_SEEN`] seconds may be a queue that is too short
+/// to be visible.
 const DELAY_SEEN: f64 = 0.003;
 pub(super) const BELOW_LINK: f64 = 0.7;
 
@@ -113,7 +114,8 @@ pub struct Policer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
     One(Policer),
-    /// Several rates explain the losses; a short queue may explain them, too. The value is the lowest rate in bit/s.
+    /// Several rates explain the losses, and a short queue may also explain them. The value is the lowest rate in
+    /// bit/s.
     Perhaps(f64),
 }
 
@@ -173,7 +175,8 @@ fn best(fits: &[Fit]) -> Option<Fit> {
     fits.iter().max_by(ordered).copied()
 }
 
-/// Returns the best fit with its interval, which is the range of all equally good fits, extended to the next worse fit.
+/// Returns the policer of the best fit. The interval of its rate is the range of all equally good fits, extended to the
+/// next worse fit on each side.
 fn told(best: &Fit, fits: &[Fit], packet: f64, link: Told<f64>) -> Policer {
     let most = best.groups as f64;
     let least = (AS_GOOD * most).min(most - AS_GOOD_BURSTS);
@@ -218,7 +221,7 @@ struct Passing {
 struct Group {
     /// Time of the first loss, in seconds since the first transmission.
     at_s: f64,
-    /// Number of bytes that had passed by then.
+    /// Number of bytes that had passed before the first loss.
     passed: u64,
     losses: usize,
 }
@@ -309,7 +312,8 @@ impl Passing {
         even.take_while(move |rate| *rate <= most).chain(between)
     }
 
-    /// Returns the bucket with this rate for which the fewest passed transmissions should have been dropped.
+    /// Returns the smallest bucket with this rate that lets all passed transmissions through, except the fraction
+    /// [`ABOVE`], and a measure of how well it explains the losses.
     fn fit(&self, rate: f64) -> Fit {
         let mut passed = Vec::with_capacity(self.events.len());
         let mut lost = Vec::new();
@@ -326,7 +330,7 @@ impl Passing {
                 missing = with_it;
             }
             if event.lost_after > 0 {
-                // The lost packets found the bucket as empty as the captured packet before them did.
+                // The lost packets are assumed to find the bucket as empty as the captured packet before them left it.
                 let after = std::iter::repeat_n((missing, at), usize::from(event.lost_after));
                 lost.extend(after);
             }
@@ -354,7 +358,7 @@ impl Passing {
         }
     }
 
-    /// Returns the number of bursts for which most losses are among `losses`.
+    /// Returns the number of bursts with most of their losses in `losses`.
     fn most_of(&self, losses: &[f64]) -> usize {
         let mut losses = losses.iter().peekable();
         let mut count = 0;
@@ -373,7 +377,7 @@ impl Passing {
         count
     }
 
-    /// `true` if the losses are at the empty bucket, and not by chance.
+    /// `true` if enough losses are at the empty bucket to exclude chance.
     fn is_one(&self, fit: &Fit) -> bool {
         let all = self.groups.len();
         let by_chance = at_least(fit.groups as u64, all as u64, fit.share);
@@ -384,8 +388,8 @@ impl Passing {
     }
 }
 
-/// Returns the largest value except the `but` largest ones; `None` if there are not more than `but` values. These
-/// values are kept in a sorted vector, because `but` is small.
+/// Returns the largest of the values that remain after the `but` largest ones have been excluded; `None` if there are
+/// at most `but` values. The largest values are kept in a sorted vector, because `but` is small.
 fn largest(of: &[f64], but: usize) -> Option<f64> {
     let mut most = Vec::with_capacity(but + 2);
     let mut least = f64::NEG_INFINITY;
@@ -424,8 +428,8 @@ fn is_below(rate: f64, link: f64) -> bool {
     rate * 8.0 <= BELOW_LINK * link
 }
 
-/// `true` if the delays at the losses are lower than in a queue that fills like the bucket. `link` is the rate of the
-/// bottleneck in bit/s.
+/// `true` if the delays at the losses are shorter than in a queue with the same losses as the bucket. `link` is the
+/// rate of the bottleneck in bit/s.
 fn without_queue(losses: &[Lost], least: Duration, fit: &Fit, link: Option<f64>) -> bool {
     let fills = fit.burst / fit.rate;
     let told = match link {

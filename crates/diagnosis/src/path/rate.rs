@@ -13,13 +13,12 @@
 //! queue cannot reduce the rate, because a stretch contains no losses.
 //!
 //! Packets also wait for other reasons, for example because a radio holds all of them or because a receiver delays its
-//! ACKs. Afterwards, they arrive together, at a rate that is not the bottleneck's. However, a packet that waited in a
-//! queue waited for the data that left the queue in that time, at the rate of the stretch. A stretch for which this
-//! does not hold is not measured ([`Past`]).
+//! ACKs. Afterwards, they arrive together, at a rate that is not the bottleneck's. However, while a packet waits in a
+//! queue, other data leaves the queue at the rate of the stretch. If less data was delivered during the wait, the
+//! stretch is not measured ([`Past`]).
 //!
-//! The same ACKs answer two more questions. If the rates of all stretches are similar, they are the rate of a link, and
-//! this rate is constant. If the packets of a stretch follow one another evenly, there is no cross traffic between
-//! them.
+//! The same ACKs show two more properties. If the rates of all stretches are similar, the link's rate is constant. If
+//! the packets of a stretch follow one another evenly, there is no cross traffic between them.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -31,24 +30,24 @@ use super::intervals::median_ranks;
 use super::past::Past;
 use crate::told::Told;
 
-/// Minimum number of segments and ACKs in a measured stretch (our choice): the delay of the first ACK is then a few
-/// percent of the duration of the stretch.
+/// Minimum number of segments and ACKs in a measured stretch (our choice): with these, the delay of the first ACK is
+/// only a few percent of the duration of the stretch.
 const SEGMENTS_MIN: u64 = 16;
 const ACKS_MIN: u32 = 6;
 
-/// The same numbers for a stretch that ends early.
+/// Minimum number of segments and ACKs in a stretch that ends early.
 const SEGMENTS_LEAST: u64 = 7;
 const ACKS_LEAST: u32 = 4;
 
-/// Bounds of the duration of a stretch, which is otherwise the minimum round-trip time (our choice): bursts of ACKs are
-/// shorter, and changes of a link's rate remain visible.
+/// Bounds of the duration of a stretch. Within these bounds, it is the minimum round-trip time (our choice: bursts of
+/// ACKs are shorter than the lower bound, and with the upper bound, changes of a link's rate remain visible).
 const LASTS_MIN: Duration = Duration::from_millis(10);
 const LASTS_MAX: Duration = Duration::from_millis(100);
 
 /// Relative error in addition to the spread of the samples, due to clocks and to the ends of a stretch (our choice).
 const SYSTEMATIC: f64 = 0.01;
 
-/// The same error if there are too few stretches to determine their spread.
+/// Relative error if there are too few stretches to determine their spread.
 const SYSTEMATIC_OF_FEW: f64 = 0.03;
 
 /// Minimum number of stretches for an interval from order statistics. With fewer, the interval includes both extremes.
@@ -71,9 +70,9 @@ const MOSTLY_SMOOTH: f64 = 0.8;
 /// Minimum fraction of uneven stretches on a link with cross traffic (our choice).
 const OFTEN_ROUGH: f64 = 0.2;
 
-/// Minimum rate of delivered data while a packet waited, as a fraction of the stretch's rate. Below it, the packet
-/// waited for another reason (our choice: a burst from a radio is faster by an order of magnitude, and a link with a
-/// variable rate by less).
+/// Minimum rate of the data delivered while a packet waited, as a fraction of the stretch's rate. If the rate is lower,
+/// the packet waited for another reason than the queue (our choice: a burst from a radio is faster by an order of
+/// magnitude, and a variable link changes its rate by less).
 const WAITED_FOR: f64 = 0.5;
 
 /// Measurement of rates, in bit/s.
@@ -88,13 +87,13 @@ pub(super) struct Rates {
     stretches: LogBins<7>,
     /// Distribution of the rates of stretches that were reported promptly.
     prompt: LogBins<7>,
-    /// Number of even and of uneven stretches among those reported promptly. The remaining stretches may be uneven
-    /// because of clocks and hosts.
+    /// Number of even and of uneven stretches among those reported promptly. The other stretches are uneven, but clocks
+    /// and hosts may be the cause.
     smooth: u64,
     rough: u64,
     /// Total time during which the bottleneck did not pause.
     busy: Duration,
-    /// Window in which the current lower bound of the rate is measured.
+    /// Window for the measurement of a lower bound of the rate.
     window: Option<Window>,
     past: Past,
     others: Others,
@@ -157,7 +156,7 @@ pub enum Steadiness {
     Constant,
     /// The rate varies, and packets follow one another evenly at the current rate, so the link itself varies.
     LinkVaries,
-    /// There may be other packets between those of this flow: the bottleneck is shared, or ACKs come in bursts.
+    /// There may be packets of other flows between those of this flow, or ACKs arrive in bursts.
     PerhapsShared,
     /// There is no evidence about the steadiness.
     Unknown,
@@ -166,7 +165,7 @@ pub enum Steadiness {
 /// State of the bottleneck before a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// The bottleneck did not pause, for this time.
+    /// The bottleneck did not pause during this time, which is the time since the previous delivery.
     Busy(Duration),
     /// The bottleneck paused, or its state is unknown.
     Pause,
@@ -191,7 +190,7 @@ impl Rates {
         before
     }
 
-    /// Returns the fraction of the packets that waited for more than this flow's own packets.
+    /// Returns the fraction of the packets that waited longer than this flow's own packets explain.
     pub(super) fn foreign(&self) -> f64 {
         self.others.foreign(self.middle())
     }
@@ -207,8 +206,8 @@ impl Rates {
         };
         let gap = delivery.at.since(last_at);
         let (first, last) = delivery.sent;
-        // If several packets were sent one by one, the time between the first and the last of them is at most the time
-        // in which they left the bottleneck.
+        // If several packets were sent one after the other, the last one may have been sent later than the first one,
+        // at most by the time in which the bottleneck transmits them.
         let allowance = match delivery.segments {
             0 | 1 => 0,
             segments => gap.as_nanos() / segments * (segments - 1),
@@ -253,8 +252,8 @@ impl Rates {
         self.course.begin();
     }
 
-    /// Ends the current stretch before a pause. The last ACK of the stretch is excluded: it may have waited for a
-    /// receiver's timer because no other segment arrived.
+    /// Ends the current stretch before a pause. The last ACK of the stretch is excluded, because a receiver's timer may
+    /// have delayed it if no other segment arrived.
     fn end(&mut self) {
         let ended = self.before_last.take();
         if let Some(run) = ended.filter(|run| run.has(SEGMENTS_LEAST, ACKS_LEAST)) {
@@ -302,7 +301,8 @@ impl Rates {
     }
 
     /// Updates the highest rate over a round trip, which is a lower bound of the bottleneck's rate. If data arrives
-    /// faster than it was sent, it had waited (BBR's delivery rate), so the rate of departures limits the bound.
+    /// faster than it was sent, it was delayed before (see BBR's delivery rate). Therefore, the rate of departures
+    /// limits the bound.
     fn bound(&mut self, delivery: &Delivery, base: Option<Duration>) {
         let fresh = Window {
             from: delivery.at,
@@ -386,8 +386,8 @@ impl Rates {
         self.others.company(self.middle())
     }
 
-    /// Returns the spread of the stretches' rates, whatever its cause. Stretches whose ACKs a receiver may have delayed
-    /// are excluded.
+    /// Returns the spread of the stretches' rates, regardless of its cause. Stretches whose ACKs a receiver may have
+    /// delayed are excluded.
     pub(super) fn spread(&self) -> Spreading {
         let at = |q| self.prompt.quantile(q).map(|rate| rate as f64);
         match (at(0.1), at(0.5), at(0.9)) {
@@ -400,7 +400,7 @@ impl Rates {
         }
     }
 
-    /// Returns the rate that nine of ten stretches reach, in bit/s.
+    /// Returns the 10 % quantile of the stretches' rates, in bit/s.
     pub(super) fn slowest(&self) -> Option<f64> {
         self.prompt.quantile(0.1).map(|rate| rate as f64)
     }
@@ -435,7 +435,7 @@ mod tests {
     use super::*;
 
     const BASE: Duration = Duration::from_millis(20);
-    /// Time that 1250 bytes take at 10 Mbit/s, in nanoseconds.
+    /// Transmission time of 1250 bytes at 10 Mbit/s, in nanoseconds.
     const EACH: u64 = 1_000_000;
 
     fn packet(n: u64, sent: u64, at: u64) -> Delivery {

@@ -13,13 +13,14 @@ use super::bins::LogBins;
 use super::intervals::wilson;
 use crate::told::Told;
 
-/// Maximum number of stored advances of the latest arrival (our choice: a packet is overtaken by few others).
+/// Maximum number of stored arrivals, each of which was the latest transmission so far (our choice: few packets
+/// overtake a packet).
 const REMEMBERED: usize = 128;
 
 /// Statistics about reordering.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overtaking {
-    /// Successive latest transmissions that had arrived, with the time of each.
+    /// Arrivals that were the latest transmission so far: their numbers and times, in ascending order.
     latest: VecDeque<(u64, Instant)>,
     arrived: u64,
     overtaken: u64,
@@ -63,7 +64,7 @@ impl Overtaking {
         };
         let late = at.since(since);
         if late.is_zero() {
-            // One ACK reports both packets, so their order is unknown.
+            // The same ACK reports both packets, so their order is unknown.
             return;
         }
         self.overtaken += 1;

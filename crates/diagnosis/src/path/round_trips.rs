@@ -1,13 +1,14 @@
 //! Round-trip times: the minimum and the distribution.
 //!
-//! The observed minimum is greater than or equal to the path's minimum. The density of the samples above the observed
-//! minimum shows how much smaller the path's minimum may be: if the samples are evenly spread there, the distance
-//! between the two minimums is on average the distance between two samples (spacings of order statistics).
+//! The observed minimum is greater than or equal to the path's minimum. The density of the samples just above the
+//! observed minimum shows how much smaller the path's minimum may be: if these samples are evenly spread, the
+//! difference between the two minimums is on average the distance between two neighbouring samples (spacings of order
+//! statistics).
 //!
 //! If a receiver acknowledges every second segment, and both segments left together, the second one waited for the
-//! first. On a slow link, every sample includes this waiting time. Its length is known once the link's rate is known. A
-//! short segment takes less time than a full one, so after the first sample of a full segment, only samples of full
-//! segments count.
+//! first. On a slow link, every sample includes this waiting time. Its length is known once the link's rate is known.
+//! Short segments have shorter transmission times. Therefore, after the first sample of a full segment, only samples of
+//! full segments count.
 
 use dupack_tcp::time::Duration;
 
@@ -18,7 +19,7 @@ use crate::told::Told;
 const LEAST: usize = 8;
 
 /// Number of burst positions for which a minimum is stored: 0 to 3 segments sent together with a sample's segment and
-/// before it (our choice: a receiver that acknowledges more segments at once also acknowledges fewer at times).
+/// before it (our choice: a receiver that often acknowledges more segments at once sometimes acknowledges fewer).
 const AHEAD: usize = 4;
 
 /// Multiple of its mean that an exponential variable exceeds in 5 % of all cases (e^−3).
@@ -101,8 +102,8 @@ impl RoundTrips {
         self.least.first().copied().filter(|_| self.len > 0)
     }
 
-    /// Returns the minimum without the time spent waiting for segments that were sent together. `packet` is the time
-    /// that the bottleneck takes for one packet.
+    /// Returns the minimum without the time spent waiting for segments that were sent together. `packet` is the
+    /// transmission time of one packet at the bottleneck.
     pub(super) fn least_alone(&self, packet: Duration) -> Option<Duration> {
         let alone = self
             .behind
@@ -126,7 +127,7 @@ impl RoundTrips {
         let last = self.len.checked_sub(1).and_then(|n| self.least.get(n));
         let reach = last.map_or(Duration::ZERO, |&last| last.saturating_sub(least));
         let spacing = match self.len as u64 {
-            // A single sample does not show its distance from the path's minimum.
+            // A single sample does not show how much smaller the path's minimum is.
             0 | 1 => least,
             n => Duration::from_nanos(reach.as_nanos() / (n - 1)),
         };
@@ -184,7 +185,7 @@ mod tests {
             (told.value(), told.interval()),
             (Some(ms(20)), Some((ms(17), ms(20))))
         );
-        // Many samples equal the minimum, so it is that of the path.
+        // Many samples equal the observed minimum, so it is the path's minimum.
         assert_eq!(
             of(&[20; 9]).told(Duration::ZERO, Duration::ZERO).interval(),
             Some((ms(20), ms(20)))

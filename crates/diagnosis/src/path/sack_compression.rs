@@ -1,11 +1,11 @@
 //! SACK compression: a receiver that delays the ACKs caused by gaps, as Linux has done since version 4.18
 //! (`tcp_comp_sack_delay_ns`).
 //!
-//! After a gap, the first three ACKs leave immediately. From the fourth one on, each ACK waits for 1 ms or a twentieth
-//! of the round-trip time, whichever is smaller, so that one ACK can replace several. Therefore, the fourth and the
-//! fifth ACK are compared with the second and the third ACK after the same gap. The comparison uses the time since the
-//! departure of the oldest segment that an ACK is the first to report. ACKs are compared in pairs, because segments
-//! often leave in pairs, of which the second follows the first at the bottleneck.
+//! After a gap, the receiver sends the first three ACKs immediately. It delays the fourth and later ACKs by 1 ms or a
+//! twentieth of the round-trip time, whichever is shorter, so that one ACK can replace several. Therefore, the fourth
+//! and the fifth ACK are compared with the second and the third ACK after the same gap. The comparison uses the time
+//! since the departure of the oldest segment that each ACK newly reports. ACKs are compared in pairs, because segments
+//! are often sent in pairs, and the second segment of a pair waits for the first one at the bottleneck.
 
 use dupack_tcp::facts::AckFacts;
 use dupack_tcp::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use dupack_tcp::time::{Duration, Instant};
 use super::intervals::wilson;
 use crate::told::Told;
 
-/// Maximum waiting time, and its limit as a divisor of the round-trip time.
+/// Maximum delay of an ACK, absolute and as the inverse of a fraction of the round-trip time.
 const WAIT_MAX: Duration = Duration::from_millis(1);
 const WAIT_PARTS: u64 = 20;
 
@@ -30,7 +30,7 @@ pub(super) struct BeyondGaps {
     at_once: Option<Duration>,
     later: Option<Duration>,
     gaps: u64,
-    /// Number of gaps whose later ACKs were delayed by at least half of the waiting time.
+    /// Number of gaps after which the later ACKs were delayed by at least half of the expected delay.
     held: u64,
 }
 
@@ -64,13 +64,13 @@ impl BeyondGaps {
         let (Some(at_once), Some(later), Some(least)) = (self.at_once, self.later, least) else {
             return;
         };
-        // Two delayed ACKs wait twice as long as one in total, so half of their waiting time is that of one ACK.
+        // The total delay of two ACKs is twice the delay of one, so half of the total is the delay of one ACK.
         let half = WAIT_MAX.min(least / WAIT_PARTS);
         self.gaps += 1;
         self.held += u64::from(later.saturating_sub(at_once) >= half);
     }
 
-    /// Returns the fraction of the gaps after which the receiver delayed ACKs from the fourth one on. It is more than
+    /// Returns the fraction of the gaps after which the receiver delayed the fourth and fifth ACKs. It is more than
     /// half for a receiver with SACK compression.
     pub(super) fn told(&self) -> Told<f64> {
         if self.gaps < GAPS_MIN {
@@ -89,8 +89,8 @@ impl BeyondGaps {
     }
 }
 
-/// Returns the departure time of the oldest segment that an ACK is the first to report; `None` if one of these segments
-/// was retransmitted, because it is unknown which of its transmissions arrived.
+/// Returns the departure time of the oldest segment that an ACK newly reports; `None` if one of these segments was
+/// retransmitted, because it is unknown which of its transmissions arrived.
 fn oldest(facts: &AckFacts<'_>) -> Option<Instant> {
     let segments = facts.delivered.iter().map(|delivered| &delivered.segment);
     if segments.clone().any(|segment| segment.transmissions > 1) {

@@ -15,12 +15,11 @@ const WIDTH_NS: u64 = 10_000_000;
 /// Maximum number of windows (our choice: about 16 kB). If it is exceeded, pairs of windows are merged.
 pub(crate) const WINDOWS_MAX: usize = 1024;
 
-/// Number of deliveries before a stream gets windows (our choice: there are many short connections, which show nothing
-/// here).
+/// Number of deliveries before a stream gets windows (our choice: short connections are numerous and give no evidence).
 const DELIVERIES_MIN: u64 = 32;
 
-/// Lower bound of the limit on the number of windows. Otherwise, the limit is half the number of deliveries, so a
-/// stream that sends rarely has few wide windows.
+/// Lower bound of the limit on the number of windows. The limit is half the number of deliveries, so a stream with few
+/// deliveries has few wide windows.
 const WINDOWS_MIN: u64 = 64;
 
 /// Data delivered in a window.
@@ -103,7 +102,7 @@ impl Series {
                 let micros = u32::try_from(until.since(from).as_nanos() / 1000);
                 window.idle_us = window.idle_us.saturating_add(micros.unwrap_or(u32::MAX));
             }
-            // The windows may have been widened by the call.
+            // The call of `window` may have widened the windows.
             from = until.max(from + Duration::from_nanos(1));
         }
     }

@@ -16,16 +16,16 @@ use crate::analyse::budget::{Filling, PathFacts};
 use crate::read::vantage::Place;
 use crate::told::Told;
 
-/// Spread of the queueing delays at overflows, as a fraction of their median, above which the queue drops packets early
-/// instead of when it is full (our choice).
+/// Maximum spread of the queueing delays at overflows, as a fraction of their median. If the spread is greater, the
+/// queue drops packets before it is full (our choice).
 const EARLY: f64 = 0.35;
 
-/// Ratio of the queue to the maximum flight size above which the queue contains cross traffic (our choice: the flight
+/// Maximum ratio of the queue to the maximum flight size without cross traffic in the queue (our choice: the flight
 /// size is known to within a few packets).
 const OURS: f64 = 1.25;
 
-/// Mean remaining transmission time, in packet times, of the packet on the link when another packet finds the queue
-/// full (our choice: half of the packet has been transmitted).
+/// Mean remaining transmission time of the packet on the link when another packet finds the queue full, in transmission
+/// times of a packet (our choice: on average, half of the packet has been transmitted).
 const HALF_A_PACKET: f64 = 0.5;
 
 /// Reason for an unknown rate that a policer may hide, and the capture that would show it.
@@ -48,7 +48,7 @@ pub struct Path {
     pub steadiness: Steadiness,
     /// Presence of cross traffic in the bottleneck's queue.
     pub company: Company,
-    /// Fraction of the stretches without a pause in which packets arrived unevenly, as with cross traffic.
+    /// Fraction of the measured stretches in which packets arrived unevenly, as with cross traffic.
     pub uneven: f64,
     /// Fraction of the packets that waited longer than this flow's own packets in the queue explain.
     pub foreign: f64,
@@ -78,7 +78,7 @@ pub struct Path {
     pub acks: Acknowledging,
     /// Policer, if the losses show one.
     pub policer: Option<Policer>,
-    /// Mahimahi trace of the path over time; `None` if the rate is constant, or unknown for much of the time.
+    /// Mahimahi trace of the path; `None` if the rate is constant, or unknown for much of the time.
     pub trace: Option<String>,
     /// Size of a full segment in bytes.
     pub smss: u64,
@@ -129,19 +129,20 @@ impl Transfer {
     }
 }
 
-/// Minimum number of deliveries with known delays to conclude that none of them waited for earlier ones at a bottleneck
+/// Minimum number of deliveries with known delays to conclude that no packet waited for earlier ones at a bottleneck
 /// (our choice).
 const MANY: u64 = 32;
 
-/// Quantile of the granted windows: a receiver grants its largest windows only at times, such as before it has buffered
-/// any data (our choice).
+/// Quantile of the granted windows that is reported: a receiver rarely grants its largest windows, for example before
+/// it has buffered any data (our choice).
 const GRANTED: f64 = 0.95;
 
 /// Size of a handshake segment on the wire in bytes: headers, and 20 bytes of options in most cases.
 const SHORT: u64 = 60;
 
-/// Converts a round-trip time for which the path to the sender was measured with short segments to that of segments
-/// with a size of `full` bytes on the wire. The bottleneck takes `packet` for such a segment, and at most `slowest`.
+/// Converts a round-trip time that was measured with short segments on the path to the sender to that of segments with
+/// `full` bytes on the wire. `packet` is the transmission time of such a segment at the bottleneck, and `slowest` is an
+/// upper bound of it.
 fn longer(
     told: Told<Duration>,
     (packet, slowest): (Duration, Duration),
@@ -184,7 +185,7 @@ impl Survey {
         let full_packet = (self.smss + self.headers) as f64;
         let packet = rate.value().map(|rate| full_packet * 8.0 / rate);
         let packet = packet.map_or(Duration::ZERO, Duration::from_secs_f64);
-        // If the rate is unknown, it is at least its bound.
+        // If only a lower bound of the rate is known, it gives an upper bound of the transmission time.
         let slowest = rate.at_least().map(|rate| full_packet * 8.0 / rate);
         let slowest = slowest.map_or(packet, Duration::from_secs_f64);
         let base = match self.place {
@@ -201,7 +202,7 @@ impl Survey {
         };
         let bursts = self.losses.bursts(&random);
         let clumping = match policer {
-            // The losses at a policer come in bursts, too.
+            // The losses at a policer also occur in bursts.
             Some(_) => self.losses.bursts(&|_| true).clumping(),
             None => bursts.clumping(),
         };
@@ -252,8 +253,8 @@ impl Survey {
         }
     }
 
-    /// Returns the minimum round-trip time. It is limited by the mean of the samples, and by the time of the handshake
-    /// plus the time of a full packet at the bottleneck.
+    /// Returns the minimum round-trip time. It is at most the mean of the samples, and at most the round-trip time of
+    /// the handshake plus the transmission time of a full packet at the bottleneck.
     fn least_rtt(&self, packet: Duration, slowest: Duration) -> Told<Duration> {
         let told = self.least_of_samples(packet, slowest);
         // At the receiver, the samples are delays in excess of the minimum.
@@ -278,7 +279,8 @@ impl Survey {
             Distance::Known => self.trips.told(packet, slowest),
             Distance::KnownOfShort(handshake) => {
                 let told = self.trips.told(packet, slowest);
-                // If the distance was measured with data that follows ACKs, it is already that of full segments.
+                // If the delay was measured with data that follows ACKs, it already includes the transmission time of
+                // full segments.
                 let short = handshake + slowest.max(packet) / 2;
                 match told.value() {
                     Some(value) if value < short => {
@@ -421,7 +423,7 @@ impl Survey {
             return cannot("the rate varies, and with it the delay of a full queue");
         }
         if kinds.overflow == Overflow::NotSeen {
-            // If a delay is longer than all outstanding data explains, it has another cause.
+            // A delay longer than the transmission time of all outstanding data has another cause.
             let bytes = kinds.sure.as_secs_f64() * rate / 8.0;
             let bytes = bytes.min(self.flight_max() as f64);
             return Told::AtLeast {
@@ -496,7 +498,7 @@ impl Path {
         self.steadiness == Steadiness::LinkVaries && self.trace.is_some()
     }
 
-    /// Returns the facts on which the time budget is based.
+    /// Returns the facts that the time budget uses.
     #[must_use]
     pub fn facts(&self) -> PathFacts {
         let wire = (self.smss + self.headers).max(1) as f64;

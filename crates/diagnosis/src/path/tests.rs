@@ -1,4 +1,4 @@
-//! Estimates of the survey for simulated transfers over known paths, captured at either end.
+//! Estimates of the survey for simulated transfers over known paths, captured at either endpoint.
 
 mod repairs;
 

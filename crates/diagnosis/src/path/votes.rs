@@ -9,10 +9,10 @@ use dupack_tcp::scoreboard::Segment;
 use dupack_tcp::time::Instant;
 use dupack_tcp::window::Window;
 
-/// Differentiations that do not judge: they always give the same answer, or they are told the true cause.
+/// Differentiations that are excluded: they always give the same answer, or they need the true cause as an input.
 const NO_JUDGES: [&str; 3] = ["none", "always", "oracle"];
 
-/// Maximum number of differentiations: each has one bit in the record of a loss.
+/// Maximum number of differentiations, because each one has a bit in the record of a loss.
 const MOST: usize = 32;
 
 /// Loss differentiations of one stream.
@@ -62,7 +62,7 @@ impl Judges {
 
     /// Passes an ACK to the differentiations.
     pub(super) fn on_ack(&mut self, facts: &AckFacts<'_>, view: &View<'_>) {
-        // The window is unknown, so the flight size is used instead.
+        // The congestion window is unknown, so the flight size is used instead.
         let mut view = *view;
         view.window = Window {
             cwnd: view.flight_size() as f64,
@@ -93,7 +93,8 @@ impl Judges {
         self.reduced_at = Some(now);
     }
 
-    /// Counts `votes`. Each vote comes with the cause that the queue shows, if it is known.
+    /// Counts `votes`. Each element contains the votes about a loss event, and the cause according to the queue if it
+    /// is known.
     pub(super) fn count(&self, votes: &[(u32, Option<LossCause>)]) -> Vec<Vote> {
         let counted = self.judges.iter().enumerate().map(|(n, judge)| {
             let mut vote = Vote {

@@ -3,12 +3,12 @@
 //! If a sender has no outstanding data and an open window, and sends nothing, it has no data to send. The data that it
 //! sends next was written at the time of departure. Writes while earlier data is in flight are not visible.
 //!
-//! If the other endpoint sent data when nothing was outstanding, the data sent next is the response, regardless of how
-//! soon it follows.
+//! If the other endpoint sends data while no data is outstanding, the next data is the response, regardless of the time
+//! between them.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Minimum length of a pause (our choice): shorter ones are caused by the host.
+/// Minimum length of a pause (our choice): hosts cause shorter pauses.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
 /// Maximum number of writes stored (our choice). Later writes are added to the last one.
@@ -25,8 +25,8 @@ pub struct Write {
     pub bytes: u64,
     /// Event that preceded the write.
     pub cause: WriteCause,
-    /// Response time, for a response to a request: the time from the first segment of the response to the arrival of
-    /// its last byte, as in the table of requests, without the delay of the ACK.
+    /// Duration of a response to a request: the time from the first segment of the response to the arrival of its last
+    /// byte, as in the table of requests, without the delay of the ACK. `None` for other writes.
     pub answered_in: Option<Duration>,
 }
 
@@ -39,7 +39,7 @@ pub enum WriteCause {
     Request,
 }
 
-/// Trigger of the application's writes.
+/// Regularity of the application's writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rhythm {
     /// The writes follow a clock, regardless of arrivals.
@@ -56,8 +56,8 @@ pub(super) struct Writes {
     begin: Option<Instant>,
     /// Time since which no data has been outstanding.
     idle_since: Option<Instant>,
-    /// Time since which the receiver has had all data, as far as an ACK shows it that is not delayed until the next
-    /// request leaves.
+    /// Estimated time at which the receiver had all data. A receiver may delay its ACK until it sends the next request.
+    /// Therefore, this time is at most the last departure plus the minimum round-trip time.
     arrived: Option<Instant>,
     /// Time of the last departure, regardless of whether it carried new data.
     left: Option<Instant>,
@@ -129,8 +129,8 @@ impl Writes {
     }
 }
 
-/// Returns the trigger of these writes: [`Rhythm::Answers`] if most of them follow a request or if there are too few
-/// writes; otherwise, the trigger with the more regular intervals.
+/// Returns the regularity of these writes: [`Rhythm::Answers`] if most of them follow a request or if there are too few
+/// writes; otherwise, the variant with the more regular intervals.
 #[must_use]
 pub fn rhythm(writes: &[Write]) -> Rhythm {
     /// Minimum number of intervals to determine their regularity (our choice).
@@ -188,7 +188,7 @@ mod tests {
         writes.departed(at(10), 1000);
         writes.departed(at(11), 2000);
         writes.idle(at(50), None);
-        // The next segment follows at once: this is a delay of the host and not a pause.
+        // The next segment follows at once, so the host delayed it and this is no pause.
         writes.departed(at(52), 3000);
         writes.idle(at(90), None);
         writes.departed(at(200), 5000);

@@ -35,7 +35,7 @@ const ANSWERS_WANTED: u32 = 4;
 const OUTSTANDING_MAX: u32 = 1 << 24;
 
 /// Time without packets after which a SYN with another sequence number starts a new connection even if the old one is
-/// not closed, because the capture has missed the end of the old one. No host sends such a SYN in the middle of a
+/// not closed: the end of the old connection is missing from the capture. No host sends such a SYN in the middle of a
 /// connection; a SYN that arrives sooner is spoofed (RFC 5961 §4).
 const SILENT_FOR: Duration = Duration::from_secs(1);
 
@@ -48,7 +48,7 @@ pub(crate) enum Belongs {
     ToAnother,
 }
 
-/// Last ACK of one endpoint, stored until a stream exists that stores it.
+/// Last ACK of one endpoint, stored until a stream is opened, which then stores it.
 #[derive(Clone, Copy, Debug)]
 struct LastAck {
     ack: SeqNumber,

@@ -9,11 +9,11 @@
 //! - They were captured on different interfaces or with different hop limits, within less time than any timeout.
 //! - They are SYNs, captured within less time than any timeout. If their identifications differ, a middlebox rewrites
 //!   identifications.
-//! - They carry data, and the time between them is shorter than any sender needs to retransmit.
+//! - They carry data, and the time between them is too short for any sender to retransmit.
 //! - Such copies were found before, and the delay of this packet is similar to that of earlier copies.
 //!
-//! If only the last condition holds, each packet has exactly one copy. Duplicate ACKs are identical, so two of four
-//! identical ones are copies.
+//! If only the last condition holds, each packet has exactly one copy. Duplicate ACKs are also identical: if there are
+//! four identical ACKs, two of them are copies.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::time::{Duration, Instant};

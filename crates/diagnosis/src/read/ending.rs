@@ -13,8 +13,8 @@ use crate::read::handshake::Handshake;
 use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 
-/// Number of later packets to conclude that a reset did not come from its apparent sender (our choice: the reset may
-/// overtake packets in transit).
+/// Number of packets after which a reset counts as forged, because its apparent sender continued to send (our choice:
+/// the reset may overtake packets in transit).
 const PACKETS_AFTER: u32 = 3;
 
 /// Shift assumed for a window whose scale is unknown: the maximum (RFC 7323 §2.3).
@@ -146,7 +146,8 @@ impl Endings {
         let segment = &packet.segment;
         let other = side.other();
         if let Some((expected, window)) = *self.expected.of(other) {
-            // An endpoint that closes the connection may repeat the sequence number of its FIN.
+            // The reset of an endpoint that has closed the connection may have the sequence number of the endpoint's
+            // FIN.
             let beyond = segment.seq.0.wrapping_sub(expected.0);
             let just_before = segment.seq.0 == expected.0.wrapping_sub(1);
             return (beyond > window && !just_before).then_some(WhyIgnored::OutsideWindow);

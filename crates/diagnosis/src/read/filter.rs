@@ -1,6 +1,7 @@
 //! Capture filter: a boolean expression on the addresses and ports of a packet.
 //!
-//! The syntax is that of pcap-filter(7), which tcpdump, tshark's `-f` and Wireshark's capture options accept:
+//! The syntax is that of pcap-filter(7), which tcpdump, tshark's `-f` and Wireshark's capture options accept. An *end*
+//! of a packet is its source or its destination.
 //!
 //! | primitive | true if |
 //! | --- | --- |

@@ -37,11 +37,11 @@ pub struct Beginning {
     /// Use of SACK blocks from the start. If the capture lacks the SYNs, the first SACK block enables SACK from then
     /// on.
     pub sack: Sack,
-    /// Form of the feedback of congestion marks.
+    /// Kind of ECN feedback.
     pub ecn: Ecn,
-    /// Capture point, as far as it is known by then.
+    /// Capture point, as far as it is known at that time.
     pub vantage: Vantage,
-    /// Presence of an observer. With an observer, more is stored.
+    /// Presence of an observer. If there is an observer, more details are stored.
     pub attention: Attention,
 }
 
@@ -81,7 +81,7 @@ pub trait Follower {
 
     /// Handles data from the peer in `packet`, possibly a request. The ACK in the packet is reported separately if it
     /// contains new information. If the ACK acknowledges everything that was sent, `rest` is the number of bytes that
-    /// it is the first to acknowledge.
+    /// this ACK newly acknowledges.
     fn asked(&mut self, at: Instant, packet: u64, rest: Option<u64>) {
         let _ = (at, packet, rest);
     }
@@ -105,7 +105,7 @@ pub trait Follower {
     fn foreign_sack(&mut self) {}
 }
 
-/// External observer of some of the streams, such as a figure, the comments of a capture, or a test.
+/// External observer of some of the streams, such as a figure, the annotation of a capture, or a test.
 pub trait Onlooker {
     /// Returns the analysis that receives the events of `stream`, if there is one.
     fn analysis(&mut self, stream: StreamId) -> Option<&mut (dyn Analysis + '_)>;

@@ -246,8 +246,7 @@ impl Handshake {
         Some(u32::from(least).saturating_sub(options).max(1))
     }
 
-    /// Returns the form of the feedback of congestion marks (RFC 3168 §6.1.1, RFC 9768 §3.1.1); `Absent` if a SYN is
-    /// missing.
+    /// Returns the kind of ECN feedback (RFC 3168 §6.1.1, RFC 9768 §3.1.1); `Absent` if a SYN is missing.
     #[must_use]
     pub fn ecn(&self) -> Ecn {
         let (Some(syn), Some(answer)) = (self.syns.opener, self.syns.answerer) else {

@@ -90,9 +90,9 @@ pub enum Stage {
 pub struct Explained<'a> {
     /// Recovery stage of the sender after the event.
     pub stage: Stage,
-    /// Kind of the repetition; `None` unless the capture shows bytes of the segment repeatedly or late.
+    /// Kind of the repetition; `None` unless bytes of the segment were captured more than once, or late.
     pub repeat: Option<Repeat>,
-    /// Retransmission; `None` if the segment was none.
+    /// Details of the retransmission; `None` if the segment is not a retransmission.
     pub retransmission: Option<&'a Retransmission>,
     /// Offsets of the bytes that had arrived before they were retransmitted, according to timestamps or the timing of
     /// the ACK.

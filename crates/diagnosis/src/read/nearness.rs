@@ -1,4 +1,5 @@
-//! Nearer one of two endpoints on one machine or in one room. There, the minimum times are too similar for a decision.
+//! Detection of the endpoint that is nearer to the capture point, if both endpoints are on one machine or in one room.
+//! Their minimum response times are then too similar for a decision.
 //!
 //! A queue between the endpoints still makes a difference. If the capture point is after the queue, data is
 //! acknowledged immediately and follows ACKs late; if it is before the queue, the reverse is true. Two facts show the
@@ -14,7 +15,7 @@ use crate::read::ways::News;
 /// Initial hop limits of hosts (Linux and BSD 64, Windows 128, others 255).
 const HOP_LIMITS: [u8; 3] = [64, 128, 255];
 
-/// Ratio by which one endpoint must answer sooner than the other endpoint to get a vote.
+/// Minimum ratio of the two response times for a vote. The endpoint that responds sooner gets the vote.
 const SOONER: u64 = 4;
 /// Minimum number of votes, and their minimum ratio to the votes of the other endpoint (our choice).
 const VOTES_MIN: u32 = 8;

@@ -1,8 +1,8 @@
 //! Packets in the order of their capture times.
 //!
 //! A capture of several interfaces, queues or processors may contain records out of order by a few positions, because
-//! each of these sources delivers several packets at once. If a time goes back further, the clock was set; the table
-//! handles this case.
+//! each of these sources delivers several packets at once. If a capture time goes back further, the clock was set. The
+//! table of connections handles this case.
 //!
 //! If records are out of order, the order of records with equal times is not reliable either. Packets of one connection
 //! with equal times are then sorted into the order in which the endpoints sent them, as far as the packets' numbers
@@ -21,7 +21,8 @@ pub(crate) const LATE_MAX: usize = 64;
 /// that the clock was set (our choice).
 pub(crate) const DISORDER_MAX: Duration = Duration::from_secs(1);
 
-/// Returns the earliest time at the beginning of a capture. A time that is further back is ignored: the clock was set.
+/// Returns the earliest time at the beginning of a capture. If a time goes back by more than [`DISORDER_MAX`], the
+/// clock was set, and this time is ignored.
 pub(crate) fn earliest(times: impl Iterator<Item = CaptureTime>) -> Option<CaptureTime> {
     let disorder = DISORDER_MAX.as_nanos();
     times.reduce(|first, at| {

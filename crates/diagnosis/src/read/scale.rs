@@ -11,23 +11,24 @@
 /// Number of possible shifts (RFC 7323 §2.3).
 const SHIFTS: usize = 15;
 
-/// Conditions under which stops at the end of a shift's window identify the shift: a minimum number, and four of five
-/// stops (our choice: if a window has n segments, a constant flight ends there by chance with a probability of 1/n).
+/// Conditions for a shift to be identified by the sender's stops at the end of the window: a minimum number of such
+/// stops, and four of five of all stops (our choice: if a window has n segments, a constant flight ends there by chance
+/// with a probability of 1/n).
 const FILLED_MIN: u32 = 32;
 const FILLED_PART: (u32, u32) = (4, 5);
 
 /// Minimum window in segments (our choice): any flight fills a smaller window.
 const SEGMENTS_MIN: u64 = 4;
 
-/// Minimum size, in segments, of a window that never changes (our choice). Any constant flight of the same size fills
-/// such a window; with this minimum, the probability is one in 23.
+/// Minimum size, in segments, of a window that never changes (our choice). A constant flight that happens to have the
+/// same size also fills such a window. With this minimum, the probability is one in 23.
 const STEADY_SEGMENTS_MIN: u64 = 32;
 
 /// Number of stops beyond the window of a shift that excludes the shift (our choice: a single stop may be a probe).
 const BEYOND_MAX: u32 = 3;
 
-/// Conditions under which the right edge counts as staying in place: a minimum number of times, and three of five
-/// decreases of the window field (our choice).
+/// Conditions for the right edge to count as staying in place: a minimum number of decreases of the window field after
+/// which it stayed, and three of five of all decreases (our choice).
 const STAYED_MIN: u32 = 12;
 const STAYED_PART: (u32, u32) = (3, 5);
 

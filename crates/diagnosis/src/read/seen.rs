@@ -16,7 +16,7 @@ const BEYOND_MAX: u64 = 1 << 30;
 /// byte).
 const PROBES_MAX: usize = 8;
 
-/// Position of the first byte seen. It is not 0, so that other bytes may precede it.
+/// Position of the first byte seen. It is not 0, because earlier bytes may be captured later.
 const ORIGIN: u64 = 1 << 32;
 
 /// Range of bytes that was skipped.
@@ -262,7 +262,7 @@ mod tests {
         assert!(seen.has_before(SeqNumber(200)) && seen.has_before(SeqNumber(301)));
         assert!(!seen.has_before(SeqNumber(300)) && !seen.has_before(SeqNumber(401)));
         assert_eq!(add(&mut seen, 220, 240), (0, true));
-        // In this segment, 20 bytes are new.
+        // Twenty bytes of this segment were seen before.
         assert_eq!(add(&mut seen, 210, 250), (20, false));
         // Several segments are retransmitted at once, from the hole to the end of the segment after the hole.
         assert_eq!(add(&mut seen, 200, 400), (140, false));

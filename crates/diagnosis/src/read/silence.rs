@@ -11,7 +11,7 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::read::packet::{Packet, is_after};
 use crate::read::side::{Both, Side};
 
-/// Minimum number of repeated requests for an answer (our choice: a single repetition may be in transit).
+/// Minimum number of repeated requests for an answer (our choice: the answer to a single repetition may be in transit).
 const AGAIN_MIN: u32 = 2;
 
 /// Minimum time from the first to the last request: the initial retransmission timeout (RFC 6298 §2.1).

@@ -28,15 +28,15 @@ const SEGMENTS_MAX: usize = 1 << 18;
 /// Distance from all data sent so far beyond which a SACK block is foreign (our choice: twice the largest window).
 const FOREIGN: i32 = 1 << 28;
 
-/// Number of consecutive data packets outside the known range to conclude that they belong to another stream (our
+/// Number of consecutive data packets outside the known range after which the packets count as another stream (our
 /// choice: a single packet may be garbage).
 const ASTRAY_MAX: u32 = 8;
 
 /// Approximate memory for each segment in a scoreboard and for each ACK held, for the limits on memory.
 const SEGMENT_BYTES: usize = 48;
 
-/// Minimum timeout until the sender is known better: that of Linux, which most senders run. With the minimum of one
-/// second in RFC 6298, timeouts would be later than the observed ones.
+/// Assumed minimum timeout until the sender's timer is known: that of Linux, which most senders run. With the minimum
+/// of RFC 6298 (one second), the expected timeouts would be later than the observed ones.
 const LEAST_RTO: Duration = Duration::from_millis(200);
 /// Maximum timeout (Linux: `TCP_RTO_MAX`).
 const GREATEST_RTO: Duration = Duration::from_secs(120);

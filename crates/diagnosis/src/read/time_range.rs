@@ -3,7 +3,7 @@
 //! | form | example | meaning |
 //! | --- | --- | --- |
 //! | duration | `30s`, `1.5s`, `2min`, `90` | after the first TCP packet; seconds if there is no unit |
-//! | time of day | `12:30`, `12:30:05.25` | UTC; its first occurrence after an hour before the first TCP packet |
+//! | time of day | `12:30`, `12:30:05.25` | UTC; the first occurrence from one hour before the first TCP packet on |
 //! | time | `2026-11-28T12:30:05Z` | RFC 3339; UTC if there is no offset |
 //!
 //! The first TCP packet is the origin of all times in a diagnosis. A time of day needs a date. Most captures last

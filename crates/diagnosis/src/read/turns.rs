@@ -80,7 +80,7 @@ pub struct Message {
 /// ACKs of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Acks {
-    /// Last two ACKs that advanced without acknowledging the whole message, in their order.
+    /// Last two ACKs that acknowledged new data but not the whole message, in the order of arrival.
     parts: [Option<(Instant, SeqNumber)>; 2],
     /// Time of the first ACK of the whole message.
     whole_at: Option<Instant>,
@@ -89,7 +89,7 @@ struct Acks {
 }
 
 impl Acks {
-    /// Processes an ACK of everything before `ack`, for a message that ends at `end`. An ACK that does not advance is
+    /// Processes an ACK of everything before `ack`, for a message that ends at `end`. An ACK without new data is
     /// ignored.
     fn take(&mut self, at: Instant, ack: SeqNumber, end: SeqNumber, alone: bool) {
         let [_, last] = self.parts;

@@ -27,7 +27,7 @@ const WAITING_MAX: usize = 8192;
 /// Maximum waiting time of an ACK, as a multiple of the maximum delay so far: a queue along the path may have grown
 /// (our choice).
 const GROWTH_MAX: u64 = 4;
-/// Minimum time for which any ACK may wait (our choice). The echo may not change for a while if data of the other
+/// Minimum time for which any ACK may wait (our choice). The echo may stay unchanged for some time if data of the other
 /// direction was lost, because out-of-order data is not echoed (RFC 7323 §4.3 (2)).
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Maximum delay: no known queue delays packets longer (the maximum timeout of RFC 6298 is 60 s).

@@ -60,7 +60,7 @@ struct Way {
     acked_at: Option<Instant>,
     /// Highest ACK sent to the endpoint.
     acked: Option<SeqNumber>,
-    /// Minimum time between such an ACK and new data: it is near zero at the sender.
+    /// Minimum time between an ACK of new data and the next new data from the endpoint. At the sender, it is near zero.
     quickest: Option<Duration>,
     repairs: Repairs,
 }
@@ -75,7 +75,8 @@ const REPAIRS: usize = 8;
 /// them (our choice).
 const REPAIRS_MIN: u32 = 3;
 
-/// Fraction of the answers' time: if the retransmissions' time is below it, the answers are not trusted (our choice).
+/// If the time of the retransmissions is below this fraction of the time of the answers, the answers are not trusted
+/// (our choice).
 const DOUBTED: (u64, u64) = (3, 5);
 
 /// Segment that duplicate ACKs request.
@@ -100,8 +101,7 @@ struct Repairs {
     /// Number of retransmissions with a later identification than the previous packet.
     sent_later: u32,
     last_id: Option<u16>,
-    /// Minimum time from an ACK to new data that is between half of the retransmissions' time and this time: one round
-    /// trip.
+    /// Minimum time from an ACK to new data, among the times between half of `typical` and `typical`: one round trip.
     round: Option<Duration>,
 }
 

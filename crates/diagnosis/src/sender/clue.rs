@@ -3,7 +3,7 @@
 //! The score of a clue is the natural logarithm of a likelihood ratio: the likelihood of the observation with this
 //! candidate, relative to a sender that is none of the candidates. Scores are added. The candidate with the highest
 //! score is named if it leads both the next one and the hypothesis "none of them" by a margin; otherwise no candidate
-//! is named. Clues are not independent, so the score of each one is bounded, and the margin is wide.
+//! is named. Because clues are not independent, the score of each one is bounded, and the margin is wide.
 
 use core::fmt;
 
@@ -29,7 +29,7 @@ pub(super) struct Weighing<N> {
     name: N,
     clues: Vec<Clue>,
     prior: f64,
-    /// Negative if the candidate lacks a necessary property.
+    /// Score of the necessary properties: negative if the candidate lacks one of them.
     must: f64,
     seen: Enough,
 }
@@ -58,8 +58,8 @@ impl<N: Copy> Weighing<N> {
         self.must = self.must.min(worth);
     }
 
-    /// Records that the identifying observations are missing: the candidate is not named, although it may be the
-    /// nearest one.
+    /// Records that the capture does not contain the observations that identify this candidate. Therefore, the
+    /// candidate is not named, although it may be the nearest one.
     pub fn lacks(&mut self) {
         self.seen = Enough::Lacking;
     }

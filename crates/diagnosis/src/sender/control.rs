@@ -14,11 +14,11 @@ const HALF: f64 = 0.5;
 const SEVEN_TENTHS: f64 = 0.7;
 /// Typical error of a measured reduction factor, due to round boundaries and whole segments.
 const FACTOR_OFF: f64 = 0.05;
-/// Further error of a measured factor, in segments: it is divided by the window.
+/// Additional error of a measured factor, in segments. It is divided by the window.
 const FACTOR_OFF_SEGMENTS: f64 = 0.6;
 /// Typical error of a factor that depends on a measured rate, because senders measure the rate differently.
 const RATE_OFF: f64 = 0.13;
-/// Fraction of reductions that are measured wrongly because of a second loss or because of another limit than the
+/// Fraction of reductions whose measurement is wrong because of a second loss or because of another limit than the
 /// window.
 const STRAY: f64 = 0.12;
 /// Maximum number of reductions that contribute to the score.
@@ -33,12 +33,12 @@ const FIXED_STAYS: f64 = 0.95;
 const STOPS_LEAST: u32 = 4;
 /// Minimum score of a control's growth for the control to be named.
 const FITS_LEAST: f64 = -2.0;
-/// Maximum score for a window that varies around a mean, because the windows of many senders vary.
+/// Maximum score for a window that varies around a mean. It is limited because the windows of many senders vary.
 const PROBING_MOST: f64 = 4.0;
 /// Minimum number of reductions to conclude that the window follows the measured rate.
 const RATE_LEAST: usize = 4;
-/// Minimum mean window, in segments, for this conclusion, because in a small window any factor is close to some rate.
-/// If the mean deviation is below `RATE_NEAR`, smaller windows suffice.
+/// Minimum mean window, in segments, to conclude that the window follows the measured rate: in a small window, the rate
+/// matches many factors by chance. If the mean deviation is below `RATE_NEAR`, smaller windows suffice.
 const RATE_BEFORE: f64 = 16.0;
 /// Maximum mean deviation for which smaller windows suffice (see `RATE_BEFORE`).
 const RATE_NEAR: f64 = 0.05;
@@ -46,33 +46,33 @@ const RATE_NEAR: f64 = 0.05;
 const MEDIAN_LEAST: usize = 6;
 /// Typical error of the median factor, due to whole segments and to the round in which it is measured.
 const MEDIAN_OFF: f64 = 0.03;
-/// Maximum deviation of the median, in typical errors beyond the first, that contributes to the score.
+/// Maximum contribution of the median to the score, in typical errors in excess of the first one.
 const MEDIAN_MOST: f64 = 4.0;
-/// Further error of the median, in segments: it is divided by the window.
+/// Additional error of the median, in segments. It is divided by the window.
 const MEDIAN_OFF_SEGMENTS: f64 = 0.25;
 /// Maximum number of rounds per queue class that contribute to the score.
 const STEPS_COUNTED: f64 = 10.0;
-/// Minimum number of dips that are unlikely to be chance.
+/// Minimum number of dips for the dips to be evidence: fewer may occur by chance.
 const DIPS_LEAST: u32 = 2;
 /// Maximum number of dips that contribute to the score.
 const DIPS_COUNTED: u32 = 3;
 /// Score of a dip.
 const DIP_WORTH: f64 = 4.0;
 /// Minimum number of measured losses to name a loss-based control. The sum of measured losses and growths must exceed
-/// this number, because the measurement of a single loss may be disturbed by another loss or a pause.
+/// this number, because another loss or a pause may disturb the measurement of a single loss.
 const LOSSES_LEAST: usize = 2;
-/// Minimum number of measured growths.
+/// Minimum number of growth periods that were measured after losses.
 const GROWTHS_LEAST: u32 = 2;
 /// Maximum deviation of the median factor from the factor of the control.
 const SHAPE_OFF: f64 = 0.05;
 /// Minimum number of rounds to conclude that the window is fixed.
 const FIXED_ROUNDS: u32 = 20;
-/// Minimum window in segments to conclude that the window is fixed, because very small windows hardly grow with any
-/// control.
+/// Minimum window, in segments, to conclude that the window is fixed: very small windows hardly grow with any control.
 const FIXED_SEGMENTS: f32 = 5.0;
-/// Fraction of the window above which a loss did not reduce it: CUBIC leaves 0.7 plus the growth since the loss.
+/// Minimum fraction of the window that remains if a loss does not reduce the window. With CUBIC, 0.7 of the window and
+/// the growth since the loss remain.
 const STAYED: f32 = 0.88;
-/// Fraction of the window below which the median reduction shows a loss-based control: BBR version 3 leaves at least
+/// Maximum median fraction of the window after losses that shows a loss-based control: BBR version 3 leaves at least
 /// 0.7 (draft-ietf-ccwg-bbr, `Beta`).
 const HALVED: f32 = 0.6;
 /// Minimum number of losses to conclude that losses leave the window unchanged (`STAYED`).
@@ -85,7 +85,7 @@ const fn prior(control: Control) -> f64 {
     match control {
         Control::Cubic => 0.0,
         Control::Westwood | Control::Fixed => -1.0,
-        // Vegas behaves like Reno while the queue is empty, so it needs more evidence.
+        // Vegas behaves like Reno while the queue is empty, so its prior probability is low.
         Control::Vegas => -2.5,
         _ => -0.3,
     }
@@ -110,7 +110,8 @@ pub(super) fn verdict(seen: &Seen) -> Identification<Control> {
             weighing.must(-1.0);
         }
         if goes_by_losses(control) && !enough_losses(seen) {
-            // Many controls, and many other limits of a sender, grow in the same way.
+            // Growth alone does not identify a control: many controls grow in the same way, and so does a window with
+            // another limit.
             weighing.lacks();
         }
         let with_acks = seen.pace.timing() == Some(Timing::WithAcks);
@@ -159,7 +160,8 @@ fn named(mut verdict: Identification<Control>, seen: &Seen) -> Identification<Co
     verdict
 }
 
-/// Returns the reason for a missing name if one candidate stands out or the sender was paced.
+/// Returns the reason why there is no name; `None` if there is one, or if neither pacing nor a leading candidate gives
+/// a special reason.
 fn why_unnamed(
     verdict: &Identification<Control>,
     name: Option<Control>,
@@ -211,8 +213,8 @@ fn has_shape(control: Control, seen: &Seen) -> bool {
         return false;
     };
     let before = kept.iter().map(|r| f64::from(r.before)).sum::<f64>() / kept.len() as f64;
-    // If the capture was not taken at the sender, rounds are inferred. Small windows then do not show the factor, and a
-    // window that follows a rate may look like a factor of 0.7.
+    // If the capture was not taken at the sender, rounds are inferred. In this case, small windows do not show the
+    // factor, and a window that follows a rate may seem to have a factor of 0.7.
     let by_rate = control == Control::Cubic && follows_rate(kept);
     if !seen.pace.is_at_sender() && (before < RATE_BEFORE || by_rate) {
         return false;
@@ -236,7 +238,7 @@ fn enough_losses(seen: &Seen) -> bool {
     kept >= 1 && kept + epochs.min(LOSSES_LEAST) > LOSSES_LEAST
 }
 
-/// `true` if a constant window can be called fixed: there are enough rounds, and the flight is large enough.
+/// `true` if there are enough rounds, and the flight is large enough, to conclude that a constant window is fixed.
 fn is_steady(seen: &Seen) -> bool {
     let all = [Backlog::Few, Backlog::Some, Backlog::Many]
         .into_iter()
@@ -295,7 +297,7 @@ fn density(control: Control, reduction: &Reduction) -> f64 {
     let before = f64::from(reduction.before);
     let factor = f64::from(reduction.factor());
     let scale = FACTOR_OFF + FACTOR_OFF_SEGMENTS / before;
-    // The window has already grown by half a segment on average in the round that shows it.
+    // In the round in which the new window is measured, it has already grown by half a segment on average.
     let grown = 0.5 / before;
     let around = |middle: f64| laplace(factor - middle - grown, scale);
     let model = match control {
@@ -324,8 +326,8 @@ fn reductions(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     if control == Control::Westwood && !follows_rate(kept) {
         weighing.must(-1.0);
     }
-    // The reductions must fit without the other clues, because many controls grow in a similar way. With BBR, any
-    // window after a loss is possible.
+    // The reductions must fit regardless of the other clues, because many controls grow in a similar way. With BBR, any
+    // window is possible after a loss.
     if !matches!(control, Control::Bbr | Control::BbrOne) {
         weighing.must(worth - MUST_FIT * counted);
     }
@@ -354,7 +356,7 @@ fn follows_rate(kept: &[Reduction]) -> bool {
     kept.len() >= RATE_LEAST && (before >= RATE_BEFORE || off < RATE_NEAR)
 }
 
-/// Returns the score of the median factor, whose main error is that of whole segments.
+/// Returns the score of the median factor. Its main error is the rounding to whole segments.
 fn median(control: Control, kept: &[Reduction], middle: f64) -> f64 {
     let share = match control {
         Control::Reno | Control::Vegas => HALF,
@@ -432,8 +434,8 @@ fn steps(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
             }
         }
         count += of_backlog;
-        // Rounds are weighted per queue class, so that the many rounds without a queue do not outweigh the few with
-        // one.
+        // Rounds are weighted by queue class, so that the many rounds without a queue do not outweigh the few rounds
+        // with a queue.
         worth += sum * (STEPS_COUNTED / of_backlog.max(1.0)).min(1.0);
     }
     if count < 4.0 {

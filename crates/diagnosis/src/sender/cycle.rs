@@ -16,7 +16,7 @@ const KEPT: usize = 1024;
 const LEAST: usize = 160;
 /// Upper bound of the number of rounds in Startup.
 const STARTUP: u32 = 16;
-/// Fraction of the previous minimum round-trip time: if the new minimum is below it, the series starts again.
+/// If the new minimum round-trip time is below this fraction of the previous one, the series starts again.
 const SAME: f64 = 0.95;
 /// Number of parts on each side that enter the mean that is subtracted from a part: two cycles.
 const AROUND: usize = 64;
@@ -28,16 +28,17 @@ const TWICE: RangeInclusive<usize> = 62..=70;
 /// Distance, in parts, between a lag and the two lags to which its correlation is compared.
 const BESIDE: usize = 5;
 /// Minimum height of the correlation peak at one cycle; `STANDS_OUT_TWICE` is the minimum at two cycles. Our choice:
-/// BBR version 1 in Linux has 0.22 to 0.35 at one cycle, and 0.13 to 0.27 at two.
+/// with BBR version 1 in Linux, the height is 0.22 to 0.35 at one cycle, and 0.13 to 0.27 at two cycles.
 const STANDS_OUT: f64 = 0.15;
 /// See `STANDS_OUT`.
 const STANDS_OUT_TWICE: f64 = 0.08;
 /// Maximum height of the peak at other lags, as a fraction of the peak at one cycle.
 const ELSEWHERE: f64 = 0.6;
-/// Minimum coefficient of variation of the segments per round trip. Our choice: the gains of the cycle give 1/8. A
-/// token bucket that releases a few packets at once makes parts of round trips uneven, but hardly whole round trips.
+/// Minimum coefficient of variation of the segments per round trip. Our choice: with the gains of the cycle, the
+/// coefficient is 1/8. A token bucket that releases a few packets at once makes the parts of round trips uneven, but
+/// not whole round trips.
 const VARIES: f64 = 0.06;
-/// Other lags, in parts, for comparison.
+/// Other lags, in parts, at which there must be no high peak.
 const OTHERS: [RangeInclusive<usize>; 2] = [23..=27, 42..=46];
 
 /// Number of departures over time.

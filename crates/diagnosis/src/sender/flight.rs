@@ -1,9 +1,9 @@
 //! Amount of data in the network, inferred from packets.
 //!
 //! With SACK, this is FACK's count: the data beyond the highest SACK, plus retransmitted data that is not acknowledged
-//! (Mathis and Mahdavi, SIGCOMM 1996). For every recovery algorithm, the count differs by at most the duplicate
-//! threshold, which is accurate enough for the size of a window. Without SACK, each duplicate ACK means that one
-//! segment has left the network. After a timeout, all outstanding data counts as lost.
+//! (Mathis and Mahdavi, SIGCOMM 1996). The count of each recovery algorithm differs from this one by at most the
+//! duplicate threshold, so this count is accurate enough for the size of a window. Without SACK, each duplicate ACK
+//! means that one segment has left the network. After a timeout, all outstanding data counts as lost.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::facts::View;
@@ -11,7 +11,7 @@ use dupack_tcp::facts::View;
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Arrival, Departure, Explained};
 
-/// Counts the data in flight.
+/// Counter of the data in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flight {
     /// Size of a full segment in bytes: the announced size, and the largest size seen in segments that do not end a
@@ -73,7 +73,7 @@ impl Flight {
         }
         for sent in departure.sent {
             let len = u64::from(sent.segment.len);
-            // The last segment of a message may be short, even if no longer segment was seen.
+            // The last segment of a message may be short, even if it is the longest segment so far.
             let goes_on = !departure.flags.contains(Flags::PSH);
             if goes_on || len >= self.announced {
                 self.smss = self.smss.max(len);

@@ -4,8 +4,8 @@
 use super::report::Counting;
 use super::rounds::{Marks, Round};
 
-/// Maximum number of points of an epoch. When it is reached, every second point is dropped. Our choice: this is enough
-/// for a curve with four parameters.
+/// Maximum number of points of an epoch. When it is reached, every second point is dropped. Our choice: this number is
+/// enough for a curve with four parameters.
 const POINTS: usize = 48;
 /// Minimum number of points of an epoch to recognise its shape.
 const LEAST_POINTS: usize = 5;
@@ -20,7 +20,7 @@ const CUBIC_ALPHA: f32 = 3.0 * (1.0 - CUBIC_BETA) / (1.0 + CUBIC_BETA);
 
 /// Typical error of a model of the window, in segments, due to whole segments and round boundaries.
 const OFF_SEGMENTS: f32 = 0.75;
-/// Further error of a model, as a fraction of the window.
+/// Additional error of a model, as a fraction of the window.
 const OFF_SHARE: f32 = 0.02;
 /// Deviation from the mean, as a fraction of the window, with a control that probes up and down by a quarter (BBR).
 const OFF_PROBING: f32 = 0.15;
@@ -30,7 +30,7 @@ const PLATEAU_PRICE: f32 = 0.4;
 const PROBING_PRICE: f32 = 0.5;
 /// Maximum deviation that counts for a point, in multiples of the typical error: a larger deviation has another cause.
 const OFF_MOST: f32 = 3.0;
-/// Deviation, in multiples of the typical error, below which a point counts in favour of a model.
+/// Maximum deviation of a point that counts in favour of a model, in multiples of the typical error.
 const OFF_OTHER: f32 = 1.3;
 /// Maximum number of points per epoch that contribute to the score, because the points of an epoch are not independent.
 const POINTS_COUNTED: f32 = 6.0;
@@ -50,7 +50,8 @@ struct Point {
     window: f32,
 }
 
-/// Fits of the shapes, as natural logarithms of the likelihood relative to a window without a particular shape.
+/// Fits of the shapes of growth, as natural logarithms of the likelihood relative to a window without a particular
+/// shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Fits {
     /// One segment per round trip.
@@ -98,8 +99,8 @@ enum Epoch {
     Since {
         /// Window before the reduction.
         prior: f32,
-        /// `W_max`: the window before the reduction, or less if this window was smaller than the one before the
-        /// previous loss (RFC 9438 §4.7).
+        /// `W_max`: the window before the reduction. It is reduced further if this window was smaller than the window
+        /// before the previous loss (RFC 9438 §4.7).
         maximum: f32,
     },
 }
@@ -107,11 +108,11 @@ enum Epoch {
 /// Class of a round by the number of its segments in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Backlog {
-    /// Fewer than one segment: Vegas grows.
+    /// Fewer than one segment: Vegas increases its window.
     Few,
     /// One to three segments: Vegas keeps its window.
     Some,
-    /// More than five segments: Vegas shrinks.
+    /// More than five segments: Vegas reduces its window.
     Many,
 }
 
@@ -126,7 +127,7 @@ pub(super) enum Move {
     Up,
 }
 
-/// Measures the growth of a window.
+/// Measurement of the growth of a window.
 #[derive(Clone, Debug)]
 pub(super) struct Growth {
     epoch: Epoch,
@@ -206,7 +207,7 @@ impl Growth {
         if matches!(self.epoch, Epoch::Since { .. })
             && round.most > SLOW_START * self.clock.window + 1.0
         {
-            // Slow start follows the loss, so the measured window was not the final one of the reduction.
+            // Slow start follows the loss, so the measured window was not the final window after the reduction.
             self.epoch = Epoch::None;
             self.points.clear();
         }
@@ -329,7 +330,7 @@ impl Growth {
     }
 }
 
-/// Growth factor per round above which a round is in slow start.
+/// Minimum growth factor per round in slow start.
 const SLOW_START: f32 = 1.4;
 
 /// Returns the log-likelihood of the points under a model, relative to a window without a particular shape.

@@ -11,7 +11,7 @@ use crate::read::moment::{Arrival, Departure};
 /// in fewer rounds.
 const KEPT: usize = 40;
 
-/// Fraction of a round trip after an ACK within which a segment counts as triggered by the ACK. Our choice.
+/// Maximum time from an ACK to a segment that it triggers, as a fraction of the round-trip time. Our choice.
 const ANSWER_SHARE: f64 = 0.25;
 
 /// First flight, and the rounds that follow it.
@@ -21,7 +21,7 @@ pub(super) struct Opening {
     initial_bytes: u64,
     initial_bound: Option<InitialBound>,
     /// Timestamp that the first segment echoes. Any segment with the same echo was sent before an ACK of data arrived
-    /// at the sender, no matter when it was captured.
+    /// at the sender, regardless of its capture time.
     echo: Option<u32>,
     rounds: Vec<Round>,
     state: Course,
@@ -76,7 +76,7 @@ impl Opening {
                 if departure.kind == SendingKind::First {
                     let len = departure.end.saturating_sub(departure.start);
                     self.initial_bytes = self.initial_bytes.saturating_add(len);
-                    // A short segment means that there was no more data to send.
+                    // A short segment shows that there was no more data to send.
                     if !len.is_multiple_of(smss) {
                         self.initial_bound = Some(InitialBound::AtLeast);
                     }
@@ -160,7 +160,7 @@ impl Opening {
             segments += next.delivered;
             grown += next.most - one.most;
         }
-        // With about one ACK per segment, both ways of counting agree.
+        // With about one ACK per segment, both ways of counting give the same growth.
         if segments < COUNTED_LEAST || acks > ACKS_SHARE * segments {
             return None;
         }
@@ -207,24 +207,24 @@ impl Opening {
     }
 }
 
-/// Growth factor per round below which slow start is over. A window of 10 segments that grows by one segment stays
-/// below it.
+/// Maximum growth factor per round after slow start. The factor of a window of 10 segments that grows by one segment is
+/// smaller.
 const STOPPED: f32 = 1.15;
 /// Minimum growth factor per round in slow start: the factor is 1.5 if ACKs are counted and delayed, and 2 otherwise.
 const DOUBLES: f32 = 1.4;
 /// Upper bound of the growth factor per round in HyStart++'s conservative slow start, which is at most 1.25 (RFC 9406
 /// §4.2).
 const CSS_MOST: f32 = 1.35;
-/// Minimum number of rounds that show conservative slow start, which lasts for up to 5 rounds. Fewer may be a round in
-/// which slow start ended halfway.
+/// Minimum number of rounds that show conservative slow start, which lasts for up to 5 rounds. One or two rounds with
+/// slower growth may also occur because slow start ended within a round.
 const CSS_ROUNDS: usize = 3;
 /// Number of rounds without growth after which slow start is over.
 const STOPPED_ROUNDS: usize = 2;
-/// Fraction of the window below which a reduction without a loss counts as draining.
+/// Maximum fraction of the window that remains if a reduction without a loss counts as draining.
 const DRAINED: f32 = 0.85;
-/// Minimum number of acknowledged segments to tell which quantity slow start counts.
+/// Minimum number of acknowledged segments to determine which quantity slow start counts.
 const COUNTED_LEAST: f32 = 20.0;
-/// Number of ACKs per segment above which both ways of counting agree.
+/// Maximum number of ACKs per segment for which the two ways of counting differ.
 const ACKS_SHARE: f32 = 0.7;
 /// Tolerance around 1 of the growth per acknowledged segment or per ACK.
 const COUNT_TOLERANCE: f32 = 0.2;
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(counting(&doubled, 2.0), Some(Counting::Bytes));
         let by_half = [16.0, 24.0, 36.0, 54.0];
         assert_eq!(counting(&by_half, 2.0), Some(Counting::Acks));
-        // Both ways of counting agree, or there is too little data.
+        // In the first case, both ways of counting give the same growth. In the second case, there is too little data.
         assert_eq!(counting(&doubled, 1.0), None);
         assert_eq!(counting(&[10.0, 20.0], 2.0), None);
         // The growth fits neither way of counting.

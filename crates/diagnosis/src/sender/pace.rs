@@ -1,9 +1,9 @@
 //! Timing of departures: clocked by ACKs, or paced by a timer between ACKs.
 //!
-//! At the sender, an ACK that releases segments is answered within microseconds, and the segments that one ACK releases
-//! leave together. Paced segments leave one by one. Segments that an application writes one by one look the same.
-//! Therefore, segments after the end of a message and segments sent while nothing is outstanding are not counted. Away
-//! from the sender, the bottleneck spaces the segments, so only captures at the sender are evaluated.
+//! At the sender, segments that an ACK releases are sent within microseconds after the ACK, and all at once. Paced
+//! segments are sent one by one. Segments that an application writes one by one look like paced segments. Therefore,
+//! segments after the end of a message and segments sent while nothing is outstanding are not counted. Away from the
+//! sender, the bottleneck spaces the segments, so only captures at the sender are evaluated.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::replay::SendingKind;
@@ -12,23 +12,25 @@ use dupack_tcp::time::Instant;
 use super::report::Timing;
 use crate::read::moment::{Arrival, Departure, Explained, Stage};
 
-/// Maximum time after an ACK at which a segment counts as triggered by the ACK. It allows for a busy host. Our choice.
+/// Maximum time from an ACK to a segment that it triggers, in nanoseconds. It allows for a busy host. Our choice.
 const ANSWER_NANOS: f64 = 60_000.0;
-/// The same, as a fraction of the mean time between ACKs. The longer of the two applies.
+/// Maximum time from an ACK to a segment that it triggers, as a fraction of the mean time between ACKs. The longer of
+/// the two times applies.
 const ANSWER_SHARE: f64 = 0.2;
 /// Weight of a new interval in the moving average of the intervals between ACKs.
 const WEIGHT: f64 = 0.05;
 /// Minimum number of evaluated departures for a verdict.
 const LEAST: u32 = 50;
-/// Fraction of departures between ACKs above which the sender is paced. If departures were independent of ACKs, the
-/// fraction would be 1 − `ANSWER_SHARE`.
+/// Minimum fraction of departures between ACKs for a paced sender. If departures were independent of ACKs, the fraction
+/// would be 1 − `ANSWER_SHARE`.
 const PACED_SHARE: f64 = 0.4;
-/// Fraction of departures between ACKs above which the sender sends at its own rate. In 2,000 simulated transfers, the
-/// fraction is 0.42 to 1 with BBR, mostly above 0.6, and at most 0.5 with a paced window.
+/// Minimum fraction of departures between ACKs for a sender that sends at its own rate. In 2,000 simulated transfers,
+/// the fraction is 0.42 to 1 with BBR, mostly above 0.6, and at most 0.5 with a paced window.
 const RATE_SHARE: f64 = 0.55;
-/// Number of segments per ACK above which a paced window also sends many segments between ACKs.
+/// Maximum number of segments per ACK for this conclusion. If ACKs acknowledge more segments, a paced window also sends
+/// many segments between ACKs.
 const STRETCHED: f64 = 2.6;
-/// Fraction of departures between ACKs below which the sender is not paced. With a window paced by Linux's fq, the
+/// Maximum fraction of departures between ACKs for a sender that is not paced. With a window paced by Linux's fq, the
 /// fraction is a few percent higher.
 const CLOCKED_SHARE: f64 = 0.02;
 
@@ -54,7 +56,7 @@ pub(super) struct Pace {
     /// Number of ACKs that acknowledged data, and of the segments that these ACKs acknowledged.
     acks: u32,
     acked: f64,
-    /// Number of ACKs that were not captured at the sender.
+    /// Number of ACKs that arrived at the sender later than they were captured, because the capture point is elsewhere.
     elsewhere: u32,
 }
 
@@ -128,7 +130,7 @@ impl Pace {
     }
 
     /// `true` if segments leave at the sender's own rate, as with a model-based control. A paced window (Linux's fq, at
-    /// 1.2 times the window per round trip) sends fewer segments between ACKs, unless each ACK releases many.
+    /// 1.2 times the window per round trip) sends fewer segments between ACKs, unless each ACK releases many segments.
     pub fn is_by_rate(&self) -> bool {
         let stretched = self.acked > STRETCHED * f64::from(self.acks);
         !stretched
@@ -185,7 +187,7 @@ mod tests {
         assert_eq!(between.share_between(), Some(1.0));
         assert_eq!(between.timing(), Some(Timing::Paced));
         assert!(between.is_by_rate());
-        // A segment counts as an answer up to a fifth of the mean time between ACKs.
+        // A segment counts as triggered by an ACK for up to a fifth of the mean time between ACKs.
         assert_eq!(
             after_acks(5000, 1, |_| 1800).timing(),
             Some(Timing::WithAcks)

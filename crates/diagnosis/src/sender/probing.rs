@@ -8,14 +8,14 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::rounds::Round;
 
-/// Fraction of the usual flight below which the flight is low. Version 3 reduces the flight to 0.5 of the
-/// bandwidth-delay product, and usually has 1 to 2 times this product in flight.
+/// Maximum low flight, as a fraction of the usual flight. Version 3 reduces the flight to 0.5 of the bandwidth-delay
+/// product, and usually has 1 to 2 times this product in flight.
 const LOW: f32 = 0.68;
-/// Fraction of the usual flight above which the flight has recovered.
+/// Minimum flight after a recovery from a dip, as a fraction of the usual flight.
 const BACK: f32 = 0.82;
 /// Minimum duration of a dip: 200 ms (`ProbeRTTDuration`), minus the time in which the flight falls.
 const SHORTEST: Duration = Duration::from_millis(140);
-/// Minimum usual flight, in segments, for which half of it can be distinguished.
+/// Minimum usual flight, in segments, for dips to be detected: half of a smaller flight cannot be distinguished.
 const LEAST_USUAL: f32 = 8.0;
 /// Maximum duration of a dip, in addition to `ROUNDS_MOST` round trips.
 const LONGEST: Duration = Duration::from_millis(300);
@@ -27,9 +27,9 @@ const ROUNDS_BACK: f64 = 1.7;
 /// Number of rounds for which a loss explains a low flight that begins after it. A loss during a dip explains the dip
 /// as well.
 const ROUNDS_LOSS: u32 = 2;
-/// Maximum flight of version 1 in a dip: four segments, and half a segment because of delayed ACKs.
+/// Maximum flight of version 1 in a dip, in segments: four, plus half a segment because of delayed ACKs.
 const FOUR_SEGMENTS: f32 = 4.5;
-/// Minimum of half the usual flight, in segments, for which it can be distinguished from four segments.
+/// Minimum value of half the usual flight, in segments, at which it can be distinguished from four segments.
 const HALF_LEAST: f32 = 10.0;
 /// Minimum number of rounds per loss for dips to be visible.
 const ROUNDS_PER_LOSS: u32 = 12;
@@ -62,7 +62,7 @@ pub(super) enum Depth {
     Unclear,
 }
 
-/// Detects dips.
+/// Detector of dips.
 #[derive(Clone, Debug)]
 pub(super) struct Probing {
     /// Usual maximum flight of a round, in segments.
@@ -127,7 +127,7 @@ impl Probing {
         self.count
     }
 
-    /// `true` if the application and the receiver were hardly ever the limit. They cause dips, too.
+    /// `true` if the application and the receiver were rarely the limit. If they are the limit, they also cause dips.
     pub const fn is_unbounded(&self) -> bool {
         self.bounded.saturating_mul(BOUNDED_PART) <= self.rounds
     }
@@ -228,7 +228,7 @@ impl Probing {
             .low
             .is_some_and(|low| round.number.saturating_sub(low.round) > ROUNDS_MOST + LONG_ROUNDS)
         {
-            // The flight stays low, so this is the usual flight from now on.
+            // The flight remains low, so this flight becomes the usual flight.
             self.low = None;
             self.usual = round.most;
         }
@@ -237,8 +237,8 @@ impl Probing {
 
 /// Weight of the previous usual flight when a round is added.
 const USUAL_KEPT: f32 = 0.75;
-/// Number of rounds in addition to `ROUNDS_MOST` after which a low flight is the usual one. It is large because 200 ms
-/// may be many short round trips.
+/// Number of rounds, in addition to `ROUNDS_MOST`, after which a low flight becomes the usual flight. It is large
+/// because 200 ms may be many short round trips.
 const LONG_ROUNDS: u32 = 400;
 
 #[cfg(test)]

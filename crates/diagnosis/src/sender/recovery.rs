@@ -18,7 +18,7 @@ const BY_TIME_LEAST: u32 = 3;
 /// Minimum number of first and second duplicate ACKs to tell whether the sender uses limited transmit.
 const LEAST_DUPLICATES: u32 = 4;
 
-/// Number of occurrences of a clue that are subtracted because they may be misjudged.
+/// Number of occurrences that is subtracted from the count of a clue, because some occurrences may be misjudged.
 const ONE_BY_CHANCE: f64 = 0.5;
 
 fn counted(times: u32) -> f64 {
@@ -88,8 +88,8 @@ pub(super) fn verdict(seen: &Seen, control: &Identification<Control>) -> Identif
     verdict
 }
 
-/// Recoveries that are named. The verdicts on the other recoveries are wrong too often (our choice: 3 of 21, in 600
-/// simulated transfers).
+/// Recoveries that are named. Verdicts on the other recoveries are too often wrong (our choice: 3 of 21 were wrong in
+/// 600 simulated transfers).
 const NAMED: [Recovery; 3] = [Recovery::Reno, Recovery::NewReno, Recovery::Rack];
 
 const fn by_sack(recovery: Recovery) -> bool {
@@ -170,7 +170,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
     let is_fack = recovery == Recovery::Fack;
     let by_time = repairs.by_time.saturating_mul(BY_TIME_SHARE) >= repairs.recoveries;
     if by_time && repairs.recoveries >= BY_TIME_LEAST {
-        // FACK's retransmissions, which the highest SACK triggers, are as early.
+        // FACK's retransmissions are also early, because the highest SACK triggers them.
         let worth = if matches!(recovery, Recovery::Rack | Recovery::Fack) {
             1.0
         } else {
@@ -189,7 +189,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
         );
         let worth = match recovery {
             Recovery::Fack => worth,
-            // RACK's retransmissions, which are triggered by time, may be as early.
+            // RACK's retransmissions may also be early, because time triggers them.
             Recovery::Rack => 0.5 * worth.max(0.0) - worth.min(0.0),
             _ => -worth,
         };
@@ -204,7 +204,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
             all
         );
         let worth = 6.0 * (share - 0.5);
-        // A paced segment is sent at its own time and not in response to the ACK.
+        // A paced sender does not send segments in direct response to ACKs.
         let worth = match paced {
             Paced::Perhaps => worth.max(0.0),
             Paced::No => worth,
@@ -267,7 +267,7 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
     if all > 0 {
         let share = f64::from(answered) / f64::from(all);
         let worth = 4.0 * (share - 0.5) * (counted(all) - 0.5);
-        // A paced sender need not answer a partial ACK at once.
+        // A paced sender may respond to a partial ACK later.
         let worth = match paced {
             Paced::Perhaps => worth.max(0.0),
             Paced::No => worth,
@@ -277,7 +277,7 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
             all
         );
         match recovery {
-            // Tahoe's slow start answers partial ACKs as well.
+            // Tahoe also retransmits in response to partial ACKs, in slow start.
             Recovery::NewReno | Recovery::Tahoe => weighing.clue(worth, sentence),
             Recovery::Reno => weighing.clue(-worth, sentence),
             _ => {}
@@ -289,7 +289,7 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
         let sign = if is_one {
             1.0
         } else if factor < KEPT_FACTOR {
-            // After some ACKs, either is possible.
+            // Between these bounds, either is possible.
             0.0
         } else {
             -1.0
@@ -304,9 +304,9 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
     }
 }
 
-/// Median fraction of the window below which the sender restarted from one segment.
+/// Maximum median fraction of the window after a restart from one segment.
 const TAHOE_FACTOR: f32 = 0.33;
-/// Median fraction of the window above which the sender did not restart from one segment.
+/// Minimum median fraction of the window without a restart from one segment.
 const KEPT_FACTOR: f32 = 0.42;
 /// Maximum flight, in segments, in the first round after Tahoe's restart: one segment, and the segments that the first
 /// ACKs release.
@@ -314,10 +314,11 @@ const TAHOE_SEGMENTS: f32 = 2.5;
 
 /// Minimum number of timestamp values that differ from the previous one, to conclude that timestamps are unique.
 const UNIQUE_LEAST: u32 = 100;
-/// Number of these values, within a millisecond of the previous one, that must be exceeded for the same conclusion.
+/// Number of timestamp values that differ from the previous one within a millisecond. More of them are needed for the
+/// same conclusion.
 const UNIQUE_QUICK: u32 = 50;
 
-/// `true` if no two segments have the same timestamp, as with LE.
+/// `true` if no two consecutive segments have the same timestamp, as with LE.
 const fn unique_timestamps(seen: &Seen) -> bool {
     let repairs = &seen.repairs;
     let enough = repairs.other_timestamp >= UNIQUE_LEAST;

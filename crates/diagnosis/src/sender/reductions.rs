@@ -5,17 +5,17 @@ use super::rounds::{Marks, Round};
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Explained, Stage};
 
-/// Maximum number of reductions stored. When it is reached, every second one is dropped. Our choice: this number
-/// determines a factor to within 0.01.
+/// Maximum number of reductions stored. When it is reached, every second one is dropped. Our choice: with this number,
+/// a factor is known to within 0.01.
 const KEPT: usize = 64;
 
 /// Minimum window in segments: in smaller windows, whole segments make the factor inaccurate.
 const LEAST_BEFORE: f32 = 10.0;
 
-/// Growth factor per round above which slow start is in progress.
+/// Minimum growth factor per round in slow start.
 const SLOW_START: f32 = 1.3;
 
-/// Fraction of a round's window: if the next round's window is below it, the window was reduced again because a sender
+/// If the window of a round is below this fraction of the previous round's window, it was reduced again: a sender
 /// without a recovery phase detected more losses.
 const CUT_AGAIN: f32 = 0.8;
 
@@ -28,8 +28,8 @@ pub(super) struct Reduction {
     pub after: f32,
     /// Flight in the first round that shows the new window.
     pub first: f32,
-    /// Capacity of the path without a queue, in segments: the segments delivered in the round before the loss, times
-    /// the minimum round-trip time, divided by the duration of that round.
+    /// Bandwidth-delay product of the path, in segments: the number of segments delivered in the round before the loss,
+    /// times the minimum round-trip time, divided by the duration of this round.
     pub pipe: f32,
 }
 
@@ -53,8 +53,8 @@ enum Measuring {
     Recovering(Pending),
     /// The next round shows the new window.
     Next(Pending),
-    /// The new window is known: the flight of the first round and of the latest round after the loss. Slow start may be
-    /// in progress.
+    /// The new window is known. The values are the flights of the first and the latest round after the loss. Slow start
+    /// may be in progress.
     Settling(Pending, f32, f32),
 }
 
@@ -79,7 +79,7 @@ impl Pending {
     }
 }
 
-/// `true` if a round does not show the window.
+/// `true` if a round does not show the window, because another limit or a timeout occurred.
 const fn is_spoilt(round: &Round) -> bool {
     round.marks.is_bounded() || round.marks.has(Marks::TIMEOUT)
 }
@@ -95,7 +95,7 @@ pub(super) enum Found {
     Measured(Reduction),
 }
 
-/// Measures reductions.
+/// Measurement of reductions.
 #[derive(Clone, Debug)]
 pub(super) struct Reductions {
     measuring: Measuring,
@@ -162,7 +162,7 @@ impl Reductions {
         self.events = self.events.saturating_add(1);
         let is_free = match self.measuring {
             Measuring::Idle => true,
-            // The next loss was detected before any slow start was seen.
+            // Another loss was detected before slow start was observed.
             Measuring::Settling(pending, first, last) if first == last => {
                 self.keep(pending.reduction(first, first));
                 true
@@ -176,7 +176,8 @@ impl Reductions {
         Found::Loss
     }
 
-    /// Returns the reference values for a loss that is detected now; `None` if the window is unknown or too small.
+    /// Returns the window and the bandwidth-delay product before the loss that is now detected; `None` if the window is
+    /// unknown or too small.
     fn pending(&self, current: &Round, base: f32) -> Option<Pending> {
         let previous = self.previous?;
         let before = current.most.max(previous.most);

@@ -16,11 +16,11 @@ const PAUSE_SHARE: f32 = 0.22;
 /// Maximum number of consecutive ACKs without a departure that is compatible with PRR, which answers every second or
 /// third ACK.
 const SPREAD_MOST: u32 = 4;
-/// Maximum fraction of the window that remains after a reduction with a pause. A control may also leave the window
-/// unchanged.
+/// Maximum fraction of the window that remains after a reduction with a pause. Some controls leave the window unchanged
+/// after a loss.
 const CUT_MOST: f32 = 0.8;
-/// Minimum number of ACKs after which a retransmission is late because it was not sent in response to the first ACKs
-/// that would trigger it. Our choice.
+/// Minimum number of ACKs at the threshold before a late retransmission. An earlier retransmission may be the response
+/// to the first ACK that could trigger it. Our choice.
 const LATE_ACKS: u32 = 4;
 /// Duplicate ACK threshold `DupThresh` (RFC 5681 §3.2).
 const DUP_THRESHOLD: u64 = 3;
@@ -35,17 +35,17 @@ pub(super) struct Repairs {
     /// Number of recoveries whose first retransmission was sent at once on an ACK with fewer than three segments sacked
     /// and the highest SACK more than three segments ahead.
     pub by_forward_ack: u32,
-    /// Number of recoveries with the same conditions in which the sender waited for the third sacked segment.
+    /// Number of recoveries under these conditions in which the sender waited for the third sacked segment.
     pub not_by_forward_ack: u32,
     /// Number of recoveries whose first retransmission waited until far more segments than the threshold were sacked.
     pub late: u32,
-    /// Number of recoveries whose first retransmission did not wait, although the window was as large.
+    /// Number of recoveries with an equally large window whose first retransmission did not wait.
     pub prompt: u32,
     /// Number of first and second duplicate ACKs that were answered with new data.
     pub limited_transmit: u32,
     /// Number of first and second duplicate ACKs that were not answered with new data.
     pub not_limited_transmit: u32,
-    /// Number of recoveries that began with a pause for a large fraction of a window.
+    /// Number of recoveries that began with a pause: many ACKs, relative to the window, arrived without a departure.
     pub pauses: u32,
     /// Number of recoveries that began without a pause.
     pub spreads: u32,
@@ -86,7 +86,7 @@ enum More {
     Unknown,
 }
 
-/// Event to which the next departure is the answer.
+/// Event to which the next departure responds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Asked {
     #[default]
@@ -227,8 +227,8 @@ impl Repairs {
         }
     }
 
-    /// Returns the time class of the first retransmission, which has just been sent. The number of ACKs counts as well
-    /// as the number of segments, because one ACK may report many segments.
+    /// Returns the time class of the first retransmission, which has just been sent. In addition to the number of
+    /// segments, the number of ACKs counts, because one ACK may report many segments.
     fn when(&self, departure: &Departure<'_>, before: f32) -> First {
         let sacked = departure.view.scoreboard.sacked_segments();
         let much = sacked as f32 >= PAUSE_SHARE * before && sacked > 2 * DUP_THRESHOLD;
@@ -312,7 +312,7 @@ impl Repairs {
     fn close(&mut self, episode: Episode) {
         self.episode = None;
         let longest = episode.longest.max(episode.run);
-        // If many segments were lost at once, no sender needs to wait.
+        // If many segments were lost at once, the flight is already small, and no sender needs to wait.
         let is_small = episode.repaired as f32 <= episode.before * (PAUSE_SHARE / 2.0);
         if episode.before < LEAST_BEFORE || !is_small {
             return;

@@ -63,7 +63,7 @@ impl fmt::Display for Recovery {
 /// Congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Control {
-    /// Growth by one segment per round trip; after a loss, half of the window.
+    /// Growth by one segment per round trip. After a loss, the window is halved.
     Reno,
     /// Cubic function of the time since the last loss (RFC 9438).
     Cubic,
@@ -76,7 +76,8 @@ pub enum Control {
     /// A control that halves the window after a loss and grows it by one segment per round trip: Reno, or another
     /// control that behaves like Reno in this capture (Vegas, Veno, Westwood). No candidate has this name.
     Halving,
-    /// Growth as with Reno; after a loss, the window is the product of measured rate and minimum round-trip time.
+    /// Growth as with Reno. After a loss, the window is the product of the measured rate and the minimum round-trip
+    /// time.
     Westwood,
     /// Control that keeps a few segments in the queue.
     Vegas,
@@ -207,7 +208,7 @@ pub enum Timing {
     Paced,
 }
 
-/// Shortest timeout, and the rule that matches the timeouts.
+/// Shortest timeout of a sender, and the rule that matches its timeouts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeastTimeout {
     /// Shortest timeout without backoff, measured from the last restart of the timer.
@@ -227,7 +228,7 @@ pub enum TimeoutRule {
     Linux,
     /// RTO of at least 200 ms, in ticks of 10 ms (ns-2), or another timer with this minimum.
     Short,
-    /// None of these rules.
+    /// None of these rules matches, or several do.
     Other,
 }
 
@@ -236,7 +237,7 @@ pub enum TimeoutRule {
 pub struct Traits {
     /// Number of bytes sent before the first ACK of data.
     pub initial_bytes: Option<u64>,
-    /// The same amount in full segments.
+    /// Number of full segments in `initial_bytes`.
     pub initial_segments: Option<u32>,
     /// Limit of the first flight.
     pub initial_is_window: Option<InitialBound>,
@@ -250,7 +251,7 @@ pub struct Traits {
     pub least_timeout: Option<LeastTimeout>,
     /// Number of tail loss probes.
     pub tail_loss_probes: u32,
-    /// Number of first timeouts, which excludes further timeouts with backoff.
+    /// Number of timeouts without backoff: only the first of several consecutive timeouts counts.
     pub timeouts: u32,
     /// Size of a full segment in bytes.
     pub segment_bytes: u32,
@@ -265,7 +266,7 @@ pub enum InitialBound {
     AtLeast,
 }
 
-/// Nearest stack and dialect, for a simulation.
+/// Nearest stack and dialect for a simulation of the sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackGuess {
     /// Stack as `recovery/control`, in the syntax of experiments.

@@ -24,7 +24,7 @@ impl Marks {
     pub const REPAIR: Self = Self(4);
     /// A timer expired.
     pub const TIMEOUT: Self = Self(8);
-    /// Part of the round had duplicate ACKs or losses.
+    /// There were duplicate ACKs or losses in a part of the round.
     pub const UNSETTLED: Self = Self(16);
     /// A tail loss probe was sent.
     pub const PROBE: Self = Self(32);
@@ -96,17 +96,17 @@ impl Round {
     }
 }
 
-/// Fraction of a round trip without a departure, after everything was acknowledged, that shows that the sender had no
-/// more data. Our choice: this time is longer than any host takes to answer an ACK.
+/// Minimum time without a departure, after everything was acknowledged, that shows that the sender had no more data, as
+/// a fraction of the round-trip time. Our choice: a host responds to an ACK in less time.
 const IDLE_SHARE: f64 = 0.25;
 
-/// Divides a stream into rounds.
+/// Division of a stream into rounds.
 #[derive(Clone, Debug)]
 pub(super) struct Rounds {
     current: Round,
-    /// Order of the first transmission whose delivery ends the round.
+    /// Position of the first transmission whose delivery ends the round, in the order of all transmissions.
     ends_with: u64,
-    /// Order of the last transmission.
+    /// Position of the last transmission, in the order of all transmissions.
     last_order: u64,
     /// Time at which all data was acknowledged; `None` after the next departure.
     drained_at: Option<Instant>,

@@ -20,7 +20,7 @@ struct Flow {
     analysis: SenderAnalysis,
     at: Instant,
     rtt: Duration,
-    /// Capacity of the path without a queue, in segments.
+    /// Bandwidth-delay product of the path, in segments.
     holds: u64,
     nxt: u64,
     una: u64,
@@ -114,7 +114,7 @@ impl Flow {
     /// into the next window.
     fn round(&mut self, next: u64) {
         let end = self.nxt;
-        // Segments that exceed the capacity of the path wait in the queue.
+        // Segments that exceed the bandwidth-delay product wait in the queue.
         let queued = (end - self.una).saturating_sub(self.holds);
         self.at += self.rtt + self.rtt * queued / self.holds;
         for segment in self.una..end {

@@ -15,14 +15,14 @@ const ONE_SECOND: Duration = Duration::from_secs(1);
 /// Tolerance of a timeout, as a fraction: it allows for clock ticks, and for samples that the sender took but the
 /// capture does not show.
 const OFF_SHARE: f64 = 0.08;
-/// Tolerance of a timeout in seconds, which is added to `OFF_SHARE`.
+/// Tolerance of a timeout in seconds, in addition to `OFF_SHARE`.
 const OFF_SECONDS: f64 = 0.012;
 
 /// Evidence from timeouts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timer {
     first_timeouts: u32,
-    /// Number of timeouts with a known length of the timer.
+    /// Number of timeouts whose timer has a known duration.
     measured: u32,
     linux: u32,
     one_second: u32,

@@ -137,7 +137,7 @@ impl Bundle {
         (self.first / times, joined)
     }
 
-    /// Returns the windows at this width that both bundles have.
+    /// Returns the windows at this width that exist in both bundles.
     pub(super) fn beside<'a>(
         &'a self,
         other: &'a Self,
@@ -200,8 +200,8 @@ mod tests {
         }
     }
 
-    /// Returns a bundle with windows of 10 ms that begin with the number `first`. Each has this number of bytes, and 1
-    /// ms without outstanding data.
+    /// Returns a bundle with windows of 10 ms, numbered from `first`. `bytes` contains the number of bytes in each
+    /// window. Each window has 1 ms without outstanding data.
     fn bundle(first: u64, bytes: &[f64]) -> Bundle {
         Bundle {
             members: vec![first as usize],
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!((both.first, both.width), (4, ms(10)));
         assert_eq!(of(&both.cells, |cell| cell.bytes), [1.0, 12.0, 20.0, 40.0]);
         assert_eq!(of(&both.cells, |cell| cell.idle_us), [1000.0; 4]);
-        // In this time, neither bundle has a window.
+        // Neither bundle has a window at this time.
         let apart = bundle(0, &[1.0]).join(&bundle(2, &[2.0]));
         assert_eq!(of(&apart.cells, |cell| cell.idle_us)[1], 10_000.0);
         assert_eq!(apart.cells[1].queue_us(), None);

@@ -43,7 +43,7 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// Adds a connection with `streams` streams. `those` are the ones among them that may share a bottleneck.
+    /// Adds a connection with `streams` streams. `those` contains its streams that may share a bottleneck.
     pub(crate) fn push(&mut self, streams: u64, those: Vec<Candidate>) {
         self.streams += streams;
         self.most

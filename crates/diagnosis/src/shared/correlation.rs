@@ -1,6 +1,6 @@
 //! Correlation of two quantities over time, and the probability that it occurs by chance.
 
-/// Divisor that gives the maximum lag up to which autocorrelations are summed, from the length (Pyper and Peterman,
+/// Autocorrelations are summed up to a lag of the length of the series divided by this number (Pyper and Peterman,
 /// 1998).
 const LAGS: usize = 5;
 
@@ -9,8 +9,8 @@ const LAGS: usize = 5;
 pub struct Correlation {
     /// Pearson's coefficient, from -1 to 1.
     pub r: f64,
-    /// Number of independent pairs that carry the same information, because neighbours in time are similar (Bartlett,
-    /// 1935).
+    /// Number of independent pairs with the same information. It is smaller than the number of pairs if neighbours in
+    /// time are similar (Bartlett, 1935).
     pub independent: f64,
 }
 
@@ -36,8 +36,8 @@ impl Correlation {
         Some(Self { r, independent })
     }
 
-    /// Returns the correlation under the assumption that all pairs are independent. It is a bound of [`Self::of`] that
-    /// takes much less time.
+    /// Returns the correlation under the assumption that all pairs are independent. It is an upper bound of the
+    /// significance that [`Self::of`] finds, and takes much less time.
     #[must_use]
     pub fn of_independent(x: &[f64], y: &[f64]) -> Option<Self> {
         let n = x.len().min(y.len());
@@ -63,7 +63,7 @@ impl Correlation {
     /// Returns the number of standard deviations from zero, by Fisher's transformation of the coefficient (1921).
     #[must_use]
     pub fn deviations(&self) -> f64 {
-        // A coefficient of one would be an infinite number of standard deviations away.
+        // A coefficient of one would be infinitely many standard deviations from zero.
         let r = self.r.clamp(-0.999, 0.999);
         r.atanh() * (self.independent - 3.0).max(0.0).sqrt()
     }
@@ -130,7 +130,7 @@ mod tests {
             let y: Vec<f64> = noise(seed + 1000).take(60).collect();
             Correlation::of(&x, &y).unwrap().deviations().abs() > 2.0
         });
-        // By chance, 4.6 % of 200 values are expected to be that far away, which is 9.
+        // By chance, 4.6 % of the 200 values, which is 9, are expected to be this far from zero.
         let far = far.count();
         assert!((2..=20).contains(&far), "{far}");
     }

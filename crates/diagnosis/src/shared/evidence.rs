@@ -15,7 +15,8 @@ const SCALES: u32 = 4;
 /// Maximum fraction of a window without outstanding data for a bundle to count as backlogged (our choice).
 const IDLE_MAX: f64 = 0.1;
 
-/// Minimum delay, absolute and as a fraction of a round trip, that differs from noise (our choice, as for losses).
+/// Minimum delay that differs from noise, in microseconds and as a fraction of the round-trip time (our choice, as for
+/// losses).
 const NOISE_US: f64 = 500.0;
 const NOISE_SHARE: f64 = 0.02;
 
@@ -64,7 +65,7 @@ pub(super) struct Evidence {
     pub sum_varies: f64,
     /// Mean of the sum of both rates in bit/s.
     pub rate: f64,
-    /// Fraction of the sum that the first bundle has.
+    /// Fraction of this rate that the first bundle contributes.
     pub share: f64,
     pub windows: usize,
     pub width: Duration,
@@ -97,7 +98,8 @@ impl<'a> Common<'a> {
         (windows.len() >= WINDOWS_MIN).then_some(Self { windows, width })
     }
 
-    /// Returns the changes of a quantity from one window to the next for both bundles, as far as the quantity is known.
+    /// Returns the changes of a quantity from one window to the next for both bundles. Windows without the quantity are
+    /// omitted.
     fn changes(&self, of: impl Fn(&Cell) -> Option<f64>) -> [Vec<f64>; 2] {
         let mut changes = [(); 2].map(|()| Vec::with_capacity(self.windows.len()));
         for pair in self.windows.windows(2) {

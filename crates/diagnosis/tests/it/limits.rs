@@ -1,5 +1,5 @@
-//! Test of the time budget and the stalls against the knowledge of simulated senders: a capture at each end is read and
-//! diagnosed. No parameter was tuned with these seeds. `limits` in `validation/` tests more transfers.
+//! Test of the time budget and the stalls against the knowledge of simulated senders: a capture at each endpoint is
+//! read and diagnosed. No parameter was tuned with these seeds. `limits` in `validation/` tests more transfers.
 
 use dupack_diagnosis::analyse::stalls::StallKind;
 

@@ -1,4 +1,4 @@
-//! Known senders, captured at both ends. They are drawn from seeds that were not used to tune any parameter. Each
+//! Known senders, captured at both endpoints. They are drawn from seeds that were not used to tune any parameter. Each
 //! sender is named correctly or not at all.
 
 use dupack_truth::limits::lot::Drawn;

@@ -139,7 +139,8 @@ fn compared_runs_stay_together_if_that_is_free() {
         let split = Split::of_plan(&plan, of, &source).unwrap();
         assert_eq!(together(&split), whole, "{of}");
     }
-    // With four shards, the longest shard has five runs, or two complete seeds, which are six runs.
+    // With four shards, the longest shard has five runs. If the runs of each seed stayed together, it would have two
+    // complete seeds, which are six runs.
     let split = Split::of_plan(&plan, 4, &source).unwrap();
     let costs = costs(&split);
     assert_eq!(

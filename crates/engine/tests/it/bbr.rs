@@ -118,7 +118,7 @@ fn the_window_drops_briefly_every_five_seconds() {
     let plan = plan("rack/bbr", 1, "0%", 1);
     let job = plan.jobs()[0];
     let trace = Trace::record(&plan.scenario(job), job.seed, &Interrupt::new()).unwrap();
-    // The bandwidth-delay product is 34 packets. Only ProbeRTT reduces the window to half of it.
+    // The bandwidth-delay product is 34 packets. Only ProbeRTT reduces the window to half of this product.
     let low = 25.0 * 1460.0;
     let mut entries: Vec<f64> = Vec::new();
     let mut above = false;

@@ -12,7 +12,7 @@ fn plan(text: &str) -> Plan {
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
-/// Returns the 95th percentile of the queueing delay in ms and the link utilisation in per cent, for two flows of the
+/// Returns the 95th percentile of the queueing delay in ms and the link utilisation in percent, for two flows of the
 /// same stack.
 fn alone(stack: &str, queue: &str) -> [f64; 2] {
     let text = format!(

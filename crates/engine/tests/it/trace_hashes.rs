@@ -1,4 +1,4 @@
-//! Tests of trace hashes that must not change: an optimisation of the simulator must not change them, on any machine.
+//! Tests that trace hashes stay the same on every machine, even if the simulator is optimised.
 //!
 //! `trace_hashes/golden.csv` has one hash for each run of the experiments in the same folder. A change that
 //! intentionally affects runs updates the hashes (`DUPACK_RENEW_HASHES=1`) and gives the reason in the commit.

@@ -8,14 +8,15 @@
 //! ```
 //!
 //! Our interpretation:
-//! - The window is multiplied once per step, at the next ACK. Between two steps, CUBIC increases and reduces it as usual.
+//! - The window is multiplied once per step, at the next ACK. Between two steps, CUBIC increases and reduces the window
+//!   as usual.
 //! - The factor does not reduce the window below 4 segments (`MIN_CWND`).
-//! - In the code, the agent does not act on a flow before slow start ends, except for a factor of 1.1 every 20 ms. Here,
-//!   the agent acts from the first step; it can recognise slow start by a window that is not fully used.
+//! - In the code, the agent does not act on a flow before slow start ends, except for a factor of 1.1 every 20 ms.
+//!   Here, the agent acts from the first step; it can recognise slow start by a window that is not fully used.
 //! - The underlying control is the control of the stack; Orca uses `"rack/cubic"`. A control that sets its window by a
 //!   model, such as BBR, discards the factor at the next ACK and is therefore rejected.
-//! - In the code, the kernel paces at window / SRTT. Here, the stack's own pacing applies: in the dialect `linux`, CUBIC
-//!   is paced.
+//! - In the code, the kernel paces at window / SRTT. Here, the stack's own pacing applies: in the dialect `linux`,
+//!   CUBIC is paced.
 
 use serde::{Deserialize, Serialize};
 

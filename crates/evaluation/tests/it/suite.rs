@@ -180,8 +180,8 @@ fn a_baseline_is_held_against_itself() {
     assert_eq!(card.worse_than(card).unwrap(), []);
 }
 
-/// After an interrupt, the criteria with missing runs cannot be told. After a resume, the card is the same as without
-/// an interrupt.
+/// After an interrupt, the criteria with missing runs are undecided. After a resume, the card is the same as without an
+/// interrupt.
 #[test]
 fn an_interrupted_card_goes_on() {
     let suite = Suite::builtin();
@@ -229,6 +229,6 @@ fn sets_of_seeds_have_none_in_common() {
         runs.iter().map(|run| run.seed).collect::<BTreeSet<u64>>()
     };
     assert_eq!(seeds(1), BTreeSet::from([1, 2, 3]));
-    // Each set contains four times as many seeds as are run first: the others are for undecided criteria.
+    // Each set contains four times as many seeds as the first round uses. The other seeds are for undecided criteria.
     assert_eq!(seeds(3), BTreeSet::from([25, 26, 27]));
 }

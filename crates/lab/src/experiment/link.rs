@@ -80,8 +80,8 @@ pub struct LinkOptions {
     /// Maximum of a random additional delay, which is uniform from zero. Packets may overtake each other.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub jitter: Delay,
-    /// Scheduled changes of the link, in both directions. The reverse direction uses its own list if it has one. It
-    /// keeps a rate or delay that `reverse` sets.
+    /// Scheduled changes of the link, in both directions. The reverse direction uses its own list if it has one.
+    /// Otherwise, a rate or delay that `reverse` sets does not change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
     /// `true` if packets that leave after a change to a shorter delay may overtake packets that left before the change.

@@ -164,7 +164,7 @@ pub struct Experiment {
     pub claims: Vec<Claim>,
 }
 
-/// Value in a sweep, written as for its key outside the sweep.
+/// Value of a swept key, written as it would be outside the sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected text, a number, `true` or `false`")]
 #[non_exhaustive]
@@ -219,8 +219,8 @@ impl Seeds {
         }
     }
 
-    /// Returns `times` times as many seeds, including these. Returns `None` for explicit seeds, which cannot be
-    /// extended.
+    /// Returns seeds that include these and are `times` times as many. Returns `None` for explicit seeds, which cannot
+    /// be extended.
     #[must_use]
     pub const fn times(&self, times: u32) -> Option<Self> {
         match self {
@@ -259,7 +259,7 @@ impl Experiment {
         self.sweep.contains_key(key) || self.points.iter().any(|point| point.contains_key(key))
     }
 
-    /// Returns the rule for start times. This is `starts` if it is set. Otherwise start times are drawn, unless a
+    /// Returns the rule for start times: the field `starts` if it is set. Otherwise, start times are drawn, unless a
     /// source sets a time.
     #[must_use]
     pub fn starts(&self) -> Starts {

@@ -85,8 +85,8 @@ pub(crate) fn set_in(
     let set_all = values
         .iter()
         .try_for_each(|(key, value)| set(&mut table, key, value));
-    // All values are set at once, because this happens for every run. They are checked one by one only to locate an
-    // error.
+    // All values are set at once, because they are set for every run. The values are checked one by one only to locate
+    // an error.
     if set_all.is_ok()
         && let Ok(experiment) = table.try_into::<Experiment>()
     {

@@ -72,7 +72,7 @@ pub struct PieOptions {
     pub mean_packet: ByteCount,
     /// Marks packets of flows that use ECN instead of dropping them.
     pub ecn: bool,
-    /// Drop probability above which packets of flows that use ECN are dropped, too.
+    /// Drop probability above which packets of flows that use ECN are dropped instead of marked.
     pub mark_below: Probability,
     /// Estimates the queueing delay from the departure rate, measured over this many bytes. By default the delay is
     /// taken from timestamps.

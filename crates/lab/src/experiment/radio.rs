@@ -65,7 +65,8 @@ pub struct RadioOptions {
     /// Treatment of frames that a station senses but cannot receive.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sensed_frames: SensedFrames,
-    /// State of the channel for a station that receives a packet to send when it is about to send an ACK or CTS.
+    /// State of the channel for a station that is about to send an ACK or CTS, if a packet to send reaches its MAC at
+    /// that moment.
     #[serde(default, skip_serializing_if = "is_default")]
     pub answering: Answering,
 }
@@ -106,7 +107,8 @@ pub enum SensedFrames {
     Difs,
 }
 
-/// State of the channel for a station that receives a packet to send when it is about to send an ACK or CTS.
+/// State of the channel for a station that is about to send an ACK or CTS, if a packet to send reaches its MAC at that
+/// moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

@@ -83,7 +83,7 @@ pub struct AppWrite {
     /// Interval between repetitions. Without `count`, the repetitions continue until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Delay>,
-    /// Number of repetitions, at the interval `every`, or each one `after` the previous one.
+    /// Number of writes, at the interval `every`, or each one `after` the previous one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// Size of the write.

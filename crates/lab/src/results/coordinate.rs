@@ -196,7 +196,7 @@ mod tests {
         );
     }
 
-    /// A number with its unit parses back to the quantity that was swept.
+    /// A number with its unit parses to the quantity that was swept.
     #[test]
     fn a_number_with_its_unit_parses_to_the_same_quantity() {
         for nanos in [

@@ -114,12 +114,12 @@ measures! {
         QueueDrops { key: "queue_drops", label: "queue drops", unit: "", better: Neither }
         /// Data packets lost on links: by random loss, a loss script, an outage, or frame errors.
         LinkLosses { key: "link_losses", label: "link losses", unit: "", better: Neither }
-        /// Median queueing delay of a data packet over all queues of its path, in ms.
+        /// Median queueing delay of a data packet at the link with the longest queueing delay, in ms.
         DelayMedian {
             key: "queueing_delay_median_ms", label: "queueing delay, median (ms)",
             unit: "ms", better: Lower
         }
-        /// 95th percentile of the queueing delay of a data packet over all queues of its path, in ms.
+        /// 95th percentile of the queueing delay of a data packet at the link with the longest queueing delay, in ms.
         DelayP95 {
             key: "queueing_delay_p95_ms", label: "queueing delay, 95th percentile (ms)",
             unit: "ms", better: Lower

@@ -2,7 +2,7 @@
 
 use crate::units::ByteCount;
 
-/// Mark for a stack with runs that cannot be trusted, in tables. The mark precedes the number of remaining runs.
+/// Mark in tables for a stack some of whose runs cannot be trusted. The mark precedes the number of remaining runs.
 pub const DOUBT: &str = "†";
 
 /// Message for results in which no run can be trusted.

@@ -7,8 +7,8 @@ use dupack_net::random::Stream;
 
 use super::Results;
 
-/// Position in the recorded traces at which a run begins. It is the same for all traces, because recordings are assumed
-/// to be simultaneous.
+/// Position in the recorded traces at which a run begins. The position is the same for all traces, because recordings
+/// are assumed to be simultaneous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
     /// Start of the traces.
@@ -83,7 +83,7 @@ impl Recorded {
         }
     }
 
-    /// Returns the number of times that a run goes through the trace, if it is longer than the trace.
+    /// Returns the number of times that a run goes through the trace, if the run is longer than the trace.
     #[must_use]
     pub fn rounds(&self) -> Option<f64> {
         let length = u64::from(self.length_ms.max(1));

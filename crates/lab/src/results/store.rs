@@ -1,7 +1,7 @@
 //! CSV and JSON output for other programs.
 //!
 //! Numbers give the position of a row in the sweep: there is one column per swept key, and a unit is in the column next
-//! to it. The column `point` is for readers. It is never empty in a sweep, and is absent without one.
+//! to it. The column `point` is for readers. The column is never empty in a sweep, and is absent without a sweep.
 
 use std::io::Write;
 
@@ -68,13 +68,13 @@ pub fn run_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[S
     }
 }
 
-/// Returns the header line of a file with one line per TCP flow of every run, in the order of the flows.
+/// Returns the header line of [`flows_csv`].
 #[must_use]
 pub fn flows_head(places: &Places) -> Vec<u8> {
     places.head(["stack", "seed", "flow", "group", "goodput_mbit_s"])
 }
 
-/// Appends the rows of such a file at a point, as [`run_rows`] does. Flows are counted from 0.
+/// Appends the rows of [`flows_csv`] at a point, as [`run_rows`] does. Flows are counted from 0.
 pub fn flow_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[String]) {
     let groups = Groups::of(&results.points[at].experiment);
     for run in results.runs_at(at) {
@@ -92,7 +92,7 @@ pub fn flow_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[
     }
 }
 
-/// Returns a CSV file with one line per TCP flow of every run: its group and its goodput.
+/// Returns a CSV file with one line per TCP flow of every run, in the order of the flows: its group and its goodput.
 #[must_use]
 pub fn flows_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, flows_head, flow_rows)

@@ -107,10 +107,10 @@ impl Experiment {
         udp.chain(media).sum::<f64>() / 8.0 * seconds
     }
 
-    /// Estimates how many of the `left` bytes a number of bulk flows use. A flow sends at most its maximum window per
-    /// round trip. With a loss rate of p, Reno sends √(3/2p) segments per round trip (Mathis et al., "The Macroscopic
+    /// Estimates how many of the `left` bytes `flows` bulk flows use. A flow sends at most its maximum window per round
+    /// trip. With a loss rate of p, Reno sends √(3/2p) segments per round trip (Mathis et al., "The Macroscopic
     /// Behavior of the TCP Congestion Avoidance Algorithm", 1997). Other stacks may use all available capacity. The
-    /// stack is not known here, so the estimate is the mean of the two.
+    /// stack is not known here, so the estimate is the mean of the two amounts.
     fn taken_by(&self, flows: f64, left: f64) -> f64 {
         let links = || self.path.iter().chain(&self.links);
         let loss: f64 = links().map(loss_events).sum();
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(likely(bucket), CARRIED / 5);
         let cake = "queue = \"cake\"\ncake = { rate = \"5Mbit/s\" }\n";
         assert_eq!(likely(cake), CARRIED / 2);
-        // Ten packets per round trip of 40 ms, 1500 times.
+        // Ten packets in each of the 1500 round trips of 40 ms.
         let window = "[sender]\nmax_window = \"10pkt\"\n";
         assert_eq!(likely(window), 15_000);
         for (flows, bytes) in [

@@ -74,7 +74,7 @@ fn origin(e: &Experiment, key: &str, is_default: bool) -> &'static str {
 
 impl Plan {
     /// Replaces the source of the value at `key` (`path.rate`, `sweep.path.loss`) by `source`, if the source is
-    /// "given". For values that were not set by the user.
+    /// "given". Callers use this for values that the user did not set.
     #[must_use]
     pub fn not_given(mut self, key: &str, source: &str) -> Self {
         let parameters = self.parameters.iter_mut();
@@ -184,8 +184,8 @@ fn run(e: &Experiment, out: &mut Vec<Parameter>) {
     }
 }
 
-/// Appends the parameters of access links, routes, flows and UDP sources, key by key. Keys that are left out are not
-/// listed, or have the common value of all senders and receivers.
+/// Appends the parameters of access links, routes, flows and UDP sources, key by key. Keys that are left out of the
+/// file are not listed, except the defaults of real-time media.
 fn traffic(e: &Experiment, out: &mut Vec<Parameter>) {
     let all = serde_json::to_value(e).unwrap_or_default();
     for section in ["access", "radio", "routes", "flows", "udp", "media"] {

@@ -1,4 +1,5 @@
-//! Goodput of every flow over time, for every seed at one point. A plot of a single run cannot show this.
+//! Goodput of every flow over time, for every seed at one point. A plot of a single run cannot show how much the seeds
+//! differ.
 
 use dupack_net::ids::FlowId;
 use dupack_net::observer::Unobserved;

@@ -62,7 +62,7 @@ impl Plan {
     }
 }
 
-/// Returns how many samples are taken for each one that enters the mean number of segments in flight.
+/// Returns the number of samples that are taken for each sample that counts in the mean number of segments in flight.
 const fn fineness(purpose: Purpose) -> u64 {
     match purpose {
         Purpose::Comparison | Purpose::Harm => 1,
@@ -117,7 +117,7 @@ fn sampled(built: &Built) -> Vec<FlowId> {
 impl Scenario {
     /// Runs the simulation to the end of the experiment, or until every finite transfer is complete. Returns the
     /// senders' counters at the end of the warm-up. Returns `None` if the run was interrupted, or given up by a
-    /// plug-in; the caller must then record this.
+    /// plug-in. The caller must hold an [`Attempt`], which records a run that was given up.
     pub(crate) fn advance<O: Observer>(
         &self,
         simulation: &mut Simulation,
@@ -258,7 +258,7 @@ fn in_flight(values: &mut Values, built: &Built, purpose: Purpose) {
     values.set(Measure::InFlightTrue, real / count as f64);
 }
 
-/// Sets the queueing delay of the link with the highest delay, and the utilisation of the busiest link.
+/// Sets the queueing delay of the link with the highest 95th percentile, and the utilisation of the busiest link.
 fn links(values: &mut Values, built: &Built, report: &Report) {
     let links = || {
         let links = report.links.iter();

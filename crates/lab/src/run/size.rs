@@ -30,7 +30,8 @@ const TASK: u64 = 120;
 /// experiment take 39 MB.
 const POINT: u64 = 4_000;
 const POINT_TEXT: u64 = 16;
-/// Bytes of a stack at a point, including the harm runs. This is small because scenarios are created when they are run.
+/// Bytes of a stack at a point, including the harm runs. The number is small because a scenario is created only when it
+/// is run.
 const SCENARIO: u64 = 32;
 
 /// Results that are in memory at the same time.

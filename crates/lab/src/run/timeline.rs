@@ -71,7 +71,7 @@ pub struct OverTime {
     pub goodput_interval_s: f64,
     /// Minimum round-trip time of all runs in seconds, if there was a sample.
     pub round_trip_s: Option<f64>,
-    /// Number of compared flows of a run. Each timeline contains the first of them.
+    /// Number of compared flows of a run. Each timeline contains the first few of these flows.
     pub flows: usize,
     /// The runs, all with the same seed.
     pub timelines: Vec<Timeline>,
@@ -311,8 +311,8 @@ mod tests {
         plan.over_time(runs.collect())
     }
 
-    /// Reno on a path whose only losses are in its queue: each loss halves the window, which then grows by one segment
-    /// per round trip.
+    /// Reno runs on a path that loses packets only in its queue: each loss halves the window, which then grows by one
+    /// segment per round trip.
     #[test]
     fn a_sawtooth_is_resolved_by_two_samples_per_round_trip() {
         let over_time = over_time("");

@@ -1,10 +1,10 @@
 //! Phases of a sender from an observer's point of view, by the same rule for every stack.
 //!
-//! A recovery begins with the first retransmission, or with a window reduction after a loss. It ends when all data that
-//! had been sent by then is acknowledged (`recover` of RFC 6582 §3.2, RecoveryPoint of RFC 6675 §5). A retransmission
-//! of data that was sent after this point extends the recovery. This rule may differ from the sender's own state: Reno
-//! leaves fast recovery at the first new ACK, and Momentary has no such state. The common rule makes the recoveries of
-//! all stacks comparable.
+//! A recovery begins with the first retransmission, or with a window reduction after a loss. The recovery ends when all
+//! data that had been sent before it began is acknowledged (`recover` of RFC 6582 §3.2, RecoveryPoint of RFC 6675 §5).
+//! A retransmission of data that was sent after this point extends the recovery. This rule may differ from the sender's
+//! own state: Reno leaves fast recovery at the first new ACK, and Momentary has no such state. The common rule makes
+//! the recoveries of all stacks comparable.
 
 use std::fmt;
 
@@ -128,7 +128,8 @@ impl Phases {
         self.sent = self.sent.max(end);
     }
 
-    /// Begins a recovery, unless one is in progress. A timeout always begins one.
+    /// Begins a recovery if data is outstanding. A recovery in progress continues, except that a timeout ends a
+    /// recovery that a loss began.
     fn begin(&mut self, phase: Phase) {
         match self.repair {
             Some(repair) if phase == Phase::Recovery || repair.phase == phase => {}

@@ -26,7 +26,7 @@ pub(super) struct Extras {
     red: Option<Red>,
     losses_after: Vec<Loss>,
     impairments: Option<Impairments>,
-    /// Set if RED marks the last packet about which it decided.
+    /// Set if RED marks the last offered packet.
     marked: Bit,
     managed: Option<Box<Managed>>,
     manner: Manner,

@@ -131,8 +131,8 @@ impl FarEnd {
     }
 }
 
-/// Ring buffer. The number of places is a power of two, so that an index is computed with a mask, because each packet
-/// is added and removed on every hop.
+/// Ring buffer. The number of places is a power of two, so that an index can be computed with a mask. This is
+/// worthwhile because each packet is added and removed on every hop.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ring {
     places: Vec<Flight>,

@@ -1,4 +1,4 @@
-//! Loss models: losses with other reasons than a full queue.
+//! Loss models: losses with causes other than a full queue.
 //!
 //! A link may have several models, each with its own random stream. Every model sees every packet that reaches the
 //! model's place on the link and passes its filter, even if another model at that place drops the packet.

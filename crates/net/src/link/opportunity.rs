@@ -160,7 +160,7 @@ mod tests {
         let times =
             |mut clock: OpportunityClock| [(); 5].map(|()| book_ms(&mut clock, ms(0), 1500).1);
         assert_eq!(times(begun(5)), [5, 7, 10, 10, 15]);
-        // If the trace begins a whole period later, it is the same.
+        // A start that is a whole period later gives the same opportunities.
         assert_eq!(times(begun(15)), times(begun(5)));
         assert_eq!(times(begun(10)), times(begun(0)));
         // A later packet finds the same opportunities, regardless of the number of skipped opportunities.

@@ -108,7 +108,7 @@ impl ScheduleConfig {
         }
     }
 
-    /// Returns a step for a link that transmits in the first `on` of every `period`.
+    /// Returns a step for a link that transmits only during the first `on` of every `period`.
     #[must_use]
     pub fn duty(period: Duration, on: Duration) -> Step {
         Step {

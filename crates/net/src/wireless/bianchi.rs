@@ -57,7 +57,7 @@ pub fn saturation(
 ) -> Saturation {
     let others = f64::from(stations.max(1) - 1);
     let collides = |tau: f64| 1.0 - libm::pow(1.0 - tau, others);
-    // τ(p(τ)) decreases with τ, so the fixed point is where it crosses the diagonal.
+    // τ(p(τ)) decreases with τ, so the fixed point is its intersection with the diagonal.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..BISECTIONS {
         let middle = 0.5 * (low + high);

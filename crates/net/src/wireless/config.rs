@@ -90,14 +90,14 @@ pub enum Interference {
 }
 
 /// Treatment of frames that a station senses but cannot receive. The sender may be too far away, the frame may have
-/// begun while the station was transmitting, or other frames may have drowned its beginning.
+/// begun while the station was transmitting, or other frames may have interfered with its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SensedFrames {
     /// The frame is treated as a frame in error, followed by EIFS, as in ns-2.
     Eifs,
-    /// The frame is treated as noise without a preamble, followed by DIFS, as in ns-3. A frame that is drowned only
-    /// after its beginning is still a frame in error.
+    /// The frame is treated as noise without a preamble, followed by DIFS, as in ns-3. If other frames interfere only
+    /// after the beginning, the frame is still treated as a frame in error.
     Difs,
 }
 

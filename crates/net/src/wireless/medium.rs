@@ -194,7 +194,7 @@ impl Medium {
             .collect()
     }
 
-    /// Gives an idle station `s` a packet to contend for.
+    /// Gives an idle station `s` a packet, so that the station contends for the channel.
     fn begin_contention(&mut self, s: usize, head: Head, now: Instant) {
         let station = &mut self.stations[s];
         station.head = Some(head);
@@ -359,7 +359,7 @@ impl Medium {
         }
         let disturbed = self.on_air & self.reach.disturbers(r, x) != 0;
         if disturbed && self.config.sensed_frames == SensedFrames::Difs {
-            // The preamble was drowned, so the station senses only noise and no frame.
+            // Other frames interfered with the preamble, so the station senses only noise and no frame.
             return;
         }
         self.stations[r].lock = Some(Lock {

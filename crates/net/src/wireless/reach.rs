@@ -42,7 +42,7 @@ impl Reach {
     pub(super) fn new(config: &RadioConfig, places: &[Position]) -> Self {
         let stations = places.len();
         let distance = |a: usize, b: usize| places[a].distance_m(places[b]);
-        // Returns the set of those x ≠ a for which `holds(x)`, or a condition on (a, x), is true.
+        // Returns the set of those stations x ≠ a for which `holds(x)` returns `true`.
         let set = |a: usize, holds: &dyn Fn(usize) -> bool| -> Stations {
             let others = (0..stations).filter(|&x| x != a && holds(x));
             others.fold(0, |set, x| set | only(x))

@@ -269,7 +269,7 @@ fn the_nearer_station_is_captured() {
             short_retry_limit: 1,
             ..short_sighted()
         };
-        // Station 2 is at 100 m from station 1, and station 0 at 200 m, so its signal is 12 dB weaker.
+        // Station 2 is at 100 m from station 1, and station 0 at 200 m, so the signal of station 0 is 12 dB weaker.
         let seen = Scene::new(&config, &[0.0, 200.0, 300.0])
             .packet(1000, 0, 0, 1)
             .packet(1000, 1, 2, 1)
@@ -356,7 +356,7 @@ fn corrupted_frames_are_retried_up_to_the_limit() {
 #[test]
 fn a_lost_ack_causes_a_retry_but_no_second_delivery() {
     // Station 2, 300 m behind station 0, does not sense it and is not sensed by it, but drowns the ACK that comes from
-    // 200 m. Its frame is on the air from 1500 to 2466 µs, the ACK from 1976 to 2280 µs.
+    // 200 m. The frame of station 2 is on the air from 1500 to 2466 µs, the ACK from 1976 to 2280 µs.
     let seen = Scene::new(&short_sighted(), &[0.0, 200.0, -300.0, -400.0])
         .packet(1000, 0, 0, 1)
         .packet(1500, 1, 2, 3)

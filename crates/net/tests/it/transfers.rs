@@ -312,7 +312,8 @@ fn an_application_may_write_by_a_script() {
     };
     let at = |ms| write(When::At(Duration::from_millis(ms)));
     let after = write(When::After(Duration::from_millis(500)));
-    // The fourth write follows directly after the third, because the third is later than the fourth's own time.
+    // The fourth write follows directly after the third, because the third write happens later than the time given for
+    // the fourth.
     let writes = vec![at(100), at(900), after, at(400), after];
     let application = scripted(&writes);
     let change = |config: &mut TcpFlowConfig| config.writes = writes;

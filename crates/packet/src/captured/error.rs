@@ -5,7 +5,7 @@ use std::io;
 
 use thiserror::Error;
 
-/// Number of first bytes of a file that are examined and shown.
+/// Number of bytes at the start of a file that are examined and shown.
 const SHOWN_BYTES: usize = 16;
 
 /// Error when reading a capture.

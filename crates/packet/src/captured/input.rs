@@ -135,7 +135,7 @@ impl<R: Read> Input<R> {
     }
 
     /// Returns the next bytes, at least `least` of them, or `None` if the file ends before. The caller must bound
-    /// `least`, because the function needs up to four times that amount of memory.
+    /// `least`, because the function uses up to four times this amount of memory.
     #[inline]
     pub(super) fn need(&mut self, least: usize) -> Result<Option<&[u8]>, ReadError> {
         if self.end - self.start < least && !self.fill(least)? {
@@ -168,7 +168,8 @@ impl<R: Read> Input<R> {
         self.start = self.start.saturating_add(len).min(self.end);
     }
 
-    /// Advances by `len` bytes without storing them. Returns the number of bytes that the file is too short.
+    /// Advances by `len` bytes without storing them. Returns the number of bytes that were not skipped because the file
+    /// ended before.
     pub(super) fn skip(&mut self, len: u64) -> Result<u64, ReadError> {
         let mut rest = len;
         loop {
@@ -246,7 +247,7 @@ impl<R: Read> Input<R> {
     }
 }
 
-/// Number of bytes that identify a file.
+/// Number of bytes that suffice to identify a file.
 const PIECE_LEAST: usize = 24;
 
 /// Repeats a call that was interrupted by a signal.

@@ -1,4 +1,4 @@
-//! From a frame to the IP packet in the frame.
+//! Finds the IP packet in a frame.
 //!
 //! Link types have the numbers of tcpdump.org's registry; protocols have those of Ethernet (IEEE 802.3 §3.2.6). Lengths
 //! in link headers are ignored, because the IP header contains a length.
@@ -287,7 +287,7 @@ fn llc(bytes: &[u8]) -> Result<&[u8], Without> {
             // Only the null organisation (which uses Ethernet's numbers) and the organisation of bridges use Ethernet's
             // protocol numbers.
             match [a, b, c] {
-                // A length cannot follow, because it would lead to this function again.
+                // A smaller number would be a length, which would lead to this function again.
                 [0, 0, 0] | [0, 0, 0xf8] if kind >= ether::LEAST => other_payload(kind, rest),
                 _ => Err(Without::NotIp(NotIp::Llc)),
             }
@@ -380,7 +380,8 @@ fn ppp_with_direction(link: LinkType, bytes: &[u8]) -> Result<Ip<'_>, Without> {
 
 /// Skips the four bytes of an address family, in either byte order.
 fn loopback(bytes: &[u8]) -> Result<&[u8], Without> {
-    /// IPv4; IPv6 on Linux, on NetBSD and OpenBSD, on FreeBSD, and on Darwin.
+    /// Address families: IPv4 (2), and IPv6 on Linux (10), on NetBSD and OpenBSD (24), on FreeBSD (28), and on Darwin
+    /// (30).
     const FAMILIES: [u32; 5] = [2, 10, 24, 28, 30];
     let (&family, rest) = split::<4>(bytes)?;
     let (big, little) = (u32::from_be_bytes(family), u32::from_le_bytes(family));
@@ -449,7 +450,7 @@ fn cooked_2(bytes: &[u8]) -> Result<Ip<'_>, Without> {
 /// programs that convert files may leave packets unchanged.
 fn nflog(bytes: &[u8]) -> Result<&[u8], Without> {
     const VERSION: u8 = 0;
-    /// IPv4 and IPv6, as numbered by Linux.
+    /// Linux's numbers for IPv4 and IPv6.
     const FAMILIES: [u8; 2] = [2, 10];
     const PAYLOAD: u16 = 9;
     /// The upper two bits are flags (`netlink.h`).

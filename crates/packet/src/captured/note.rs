@@ -7,8 +7,8 @@ use dupack_tcp::time::Duration;
 use super::input::Packing;
 use crate::capture::CaptureTime;
 
-/// Number of damages that are reported individually; further damages are counted. This is our choice: a screen has
-/// about fifty lines.
+/// Maximum number of damaged parts that are reported individually; further ones are only counted (our choice: a screen
+/// has about fifty lines).
 const DAMAGES_TOLD: usize = 8;
 
 /// Part of a file that is not a record.
@@ -49,7 +49,7 @@ pub enum Note {
     },
     /// Times decrease from one packet to the next.
     Backwards {
-        /// Number of occurrences.
+        /// Number of packets that are earlier than the previous packet.
         count: u64,
         /// Number of the first packet that is earlier than the previous packet.
         first: u64,

@@ -1,4 +1,4 @@
-//! From an IP packet to its TCP header, with any number of bytes kept.
+//! Finds the TCP header in an IP packet, of which any number of bytes may be captured.
 //!
 //! The strict parser ([`parse`](crate::parse())) accepts complete packets, as a host does. This parser takes lengths
 //! from the headers, because the payload may be truncated. It ignores checksums, because the interface may compute them
@@ -56,9 +56,9 @@ pub struct TcpPacket {
     /// of the inner packet.
     ///
     /// A capture may contain two copies of a packet: one inside a tunnel and one outside, or each in another tunnel.
-    /// They differ in this field, but not in `ip_id` and in the TCP header. The identifier may also differ between the
-    /// two directions of a connection, as in GTP-U and in routed VXLANs. This field must therefore not be compared to
-    /// recognise copies or connections.
+    /// The copies differ in this field, but not in `ip_id` and in the TCP header. The identifier may also differ
+    /// between the two directions of a connection, as in GTP-U and in routed VXLANs. Therefore, this field must not be
+    /// used to recognise copies or connections.
     pub tunnel: Option<Tunnel>,
 }
 
@@ -72,8 +72,8 @@ pub enum Cut {
     Payload,
     /// The packet is truncated before or in the options: the options from this position on are missing.
     Options,
-    /// The packet is truncated before the window. The window is then set to 65,535, because an unknown window must not
-    /// limit the sender, as zero would. This happens with IPv6 if 68 bytes of each frame were kept.
+    /// The packet is truncated before the window. In this case, the window is set to 65,535: an unknown window must not
+    /// limit the sender, as a window of zero would. This happens with IPv6 if 68 bytes of each frame were kept.
     Window,
 }
 
@@ -111,7 +111,7 @@ pub enum NotTcp {
 }
 
 impl Captured<'_> {
-    /// Returns the packet's TCP header. If the packet is a tunnel's, the header is that of the inner packet.
+    /// Returns the packet's TCP header. If the packet belongs to a tunnel, the header is that of the inner packet.
     ///
     /// # Errors
     ///
@@ -364,7 +364,7 @@ fn ipv4<'a>(
     }
     let authentication = v4.extensions().auth.map_or(0, |auth| auth.slice().len());
     let headers = header.slice().len() + authentication;
-    // The length is zero if the kernel lets the interface write the length of each piece.
+    // The length is zero if the interface segments the packet and writes the length of each segment.
     let len = match usize::from(header.total_len()) {
         0 => frame_len,
         total => total,
@@ -444,9 +444,9 @@ fn ipv6_fragment(v6: &LaxIpv6Slice<'_>) -> Fragment {
                 fragment = Fragment::new(word >> 3, word & 1 == 1);
                 8
             }
-            // RFC 4302 §2.2: in words of 4 bytes, minus 2.
+            // The length is in words of 4 bytes, minus 2 (RFC 4302 §2.2).
             IpNumber::AUTHENTICATION_HEADER => (len + 2) * 4,
-            // RFC 8200 §4: in words of 8 bytes, minus 1.
+            // The length is in words of 8 bytes, minus 1 (RFC 8200 §4).
             _ => (len + 1) * 8,
         };
         rest = rest.get(len..).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Classic pcap (draft-ietf-opsawg-pcap): a header of 24 bytes, then records, each of which is a header and a packet.
+//! Classic pcap (draft-ietf-opsawg-pcap): a header of 24 bytes, then records, each of which consists of a header and a
+//! packet.
 //!
 //! There is no mark at the start of a record. After damage, reading resumes where two consecutive headers are
 //! plausible, the second at the position that the first implies.
@@ -12,7 +13,7 @@ use super::note::{Damage, Notes};
 use super::{Heading, Order, Record};
 use crate::capture::CaptureTime;
 
-/// Maximum number of bytes kept of a packet: twice the largest segment of Linux's offload (`GSO_MAX_SIZE`, slightly
+/// Maximum number of captured bytes of a packet: twice the largest segment of Linux's offload (`GSO_MAX_SIZE`, slightly
 /// less than 512 KiB), and four times libpcap's own bound (`MAXIMUM_SNAPLEN`).
 pub const PACKET_BYTES_MAX: u32 = 1 << 20;
 
@@ -92,7 +93,7 @@ impl Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lengths {
     KeptFirst,
-    /// The shorter one is the kept length.
+    /// The order is unknown: the shorter length is the captured length.
     Either,
     KeptLast,
 }
@@ -227,9 +228,9 @@ impl Pcap {
         CaptureTime::from_unix_nanos(secs + fraction)
     }
 
-    /// Returns `true` if no record can begin with this header. A fraction of more than a second is accepted, because
-    /// some files contain it, but a fraction that is too large in any unit is not. A frame of zero bytes is rejected,
-    /// because a full disk leaves zeros.
+    /// Returns `true` if no record can begin with this header. A fraction of a second or more is accepted up to 10⁹
+    /// units, because some files contain such fractions. A frame of zero bytes is rejected, because a full disk leaves
+    /// zeros in the file.
     #[inline]
     const fn is_impossible(&self, header: Header) -> bool {
         header.kept > PACKET_BYTES_MAX

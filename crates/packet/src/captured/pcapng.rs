@@ -18,8 +18,8 @@ use crate::capture::CaptureTime;
 pub use interface::Interface;
 use options::Options;
 
-/// Maximum length of a block that is accepted: a packet, and the same amount of options. Blocks with names and with
-/// keys may be longer, and are skipped.
+/// Maximum length of a block that is accepted: a packet, and the same amount of options. Blocks without information
+/// about packets, such as names and keys, may be longer, and are skipped.
 pub const BLOCK_BYTES_MAX: u32 = 2 * PACKET_BYTES_MAX;
 
 /// Maximum length of a block that is skipped, as in Wireshark (`MAX_BLOCK_SIZE`).
@@ -265,7 +265,8 @@ impl Pcapng {
         Some(self.record(packet, body, notes))
     }
 
-    /// Parses a simple packet block, which has neither time nor interface, and only the length on the link.
+    /// Parses a simple packet block, which contains only the packet and its length on the link, and neither a time nor
+    /// an interface.
     fn simple(&self, body: &[u8]) -> Packet {
         let original = self.order.u32_at(body, 0);
         let snap = match self.interfaces.first().map(|interface| interface.snap) {

@@ -9,8 +9,8 @@ use super::link::{Layer, LinkType, NotIp};
 use super::packet::{Cut, NotTcp, Portion, TcpPacket};
 use super::tunnel::TunnelKind;
 
-/// Number of kinds that are counted individually. Further kinds are counted together, so that memory is bounded with a
-/// hostile file. Kinds with TCP are always counted individually. This number is our choice.
+/// Number of kinds that are counted individually. Further kinds are counted together, so that the memory for a hostile
+/// file is bounded. Kinds with TCP are always counted individually. This number is our choice.
 const KINDS_MAX: usize = 64;
 
 /// Kind of a packet for counting.
@@ -100,7 +100,7 @@ pub struct Tally {
     pub packets: u64,
     /// Total length of the packets on the link, in bytes.
     pub bytes: u64,
-    /// Total number of bytes kept.
+    /// Total number of captured bytes.
     pub kept_bytes: u64,
     /// Number of plain TCP segments; usually almost all packets are of this kind.
     tcp: u64,

@@ -1,4 +1,4 @@
-//! From the payload of an IP packet to the IP packet that it encapsulates.
+//! Finds the IP packet that the payload of another IP packet encapsulates.
 //!
 //! | tunnel | recognised by | source |
 //! | --- | --- | --- |
@@ -371,7 +371,7 @@ fn udp(rest: Rest<'_>, fragment: Fragment) -> Result<(Tunnel, Rest<'_>), Stop> {
         (0, _) => {}
         (1..8, _) => return Err(Stop::Unknown),
         (stated, Fragment::None) if stated - 8 > rest.room => return Err(Stop::Unknown),
-        // This is the length of all fragments together.
+        // If the packet is a fragment, this length includes the other fragments.
         (stated, _) => {
             rest.len = stated - 8;
             rest.room = rest.room.max(rest.len);

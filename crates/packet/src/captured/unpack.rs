@@ -1,4 +1,5 @@
-//! Bytes decompressed up to the first damage. The result does not depend on the pieces in which the file arrives.
+//! Decompression of a file up to the first damage. The result does not depend on the sizes of the pieces in which the
+//! file is read.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -23,7 +24,7 @@ pub(super) struct Unpacker<R> {
 /// State of the decompression.
 enum Course {
     GoesOn,
-    /// The data has ended or is damaged. This is reported after everything before has been returned.
+    /// The data has ended or is damaged. The result is reported after all earlier data has been returned.
     Ended(io::Result<()>),
 }
 

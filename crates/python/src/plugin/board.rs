@@ -44,7 +44,7 @@ impl Call {
     }
 }
 
-/// Restores the number of the outer call when an inner call ends, also after a panic.
+/// Guard that restores the number of the outer call when an inner call ends, also after a panic.
 struct Before(u64);
 
 impl Drop for Before {
@@ -159,12 +159,13 @@ impl Scoreboard {
     }
 
     /// Returns the id of the first outstanding segment that starts at or after `offset`. If there is none, returns the
-    /// end.
+    /// id after the last outstanding segment.
     fn id_at(&self, offset: u64) -> PyResult<u64> {
         self.ask(|board| board.id_at(offset).0)
     }
 
-    /// Returns the number of consecutive missing segments from `offset` to the next sacked segment.
+    /// Returns the number of consecutive missing segments from `offset` to the next sacked segment; 1 if no segment
+    /// after `offset` is sacked.
     fn hole(&self, offset: u64) -> PyResult<u32> {
         self.ask(|board| board.hole(offset))
     }

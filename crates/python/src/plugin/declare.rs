@@ -18,7 +18,8 @@ use pyo3::types::PyType;
 use super::object::Class;
 use super::{control, differentiation, recovery, response};
 
-/// Prefix of the sources of an algorithm in Python. The prefix distinguishes it from an algorithm in Rust.
+/// Prefix of the `sources` of an algorithm in Python. The prefix distinguishes such an algorithm from an algorithm in
+/// Rust.
 const SOURCES: &str = "python ";
 
 /// Declaration of a class: the fields of `dupack._declare.Declaration`.

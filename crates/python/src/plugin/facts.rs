@@ -1,8 +1,8 @@
 //! Arguments that are valid only during a call: an ACK, a transmission, the view of the sender.
 //!
-//! The objects are reused: each call fills them with new values ([`reused`](super::reused)), because a congestion
-//! control receives millions of ACKs. After the call the objects are invalid, and raise an exception when they are
-//! read. They hold plain numbers. Times are in seconds; the attribute of the same name with the suffix `_ns` has the
+//! The objects are reused, because a congestion control receives millions of ACKs: each call fills them with new values
+//! ([`reused`](super::reused)). After the call the objects are invalid: an attempt to read one raises an exception. The
+//! objects contain plain numbers. Times are in seconds; the attribute of the same name with the suffix `_ns` has the
 //! exact value in nanoseconds.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,7 +34,7 @@ pub trait Fact {
     fn end(&self);
 }
 
-/// A number that is set for each call.
+/// A number that is set in each call.
 #[derive(Debug, Default)]
 struct Slot(AtomicU64);
 
@@ -197,7 +197,7 @@ told! {
     }
 }
 
-/// Amount by which the window may grow on an ACK.
+/// Limit of the window's growth on an ACK.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug, Default)]
 pub struct Credit {
@@ -436,7 +436,7 @@ told! {
         #[getter]
         fn delivered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
             self.life.check("AckFacts")?;
-            // Release the lock before creating Python objects, because this may run any code.
+            // Release the lock before creating Python objects, because their creation may run any code.
             let delivered = self.copied();
             PyTuple::new(py, delivered.into_iter().map(Delivered))
         }

@@ -54,7 +54,7 @@ pub fn stale(what: &str) -> PyErr {
     })
 }
 
-/// Creates the exception for a plug-in that gave up while a plan was checked. No run of such a plan is possible.
+/// Creates the exception for a plug-in that gave up during the check of a plan. No run of such a plan is possible.
 pub fn failed_check(py: Python<'_>, fault: Fault) -> PyErr {
     drop(take_fatal());
     let broken = match fault.downcast::<Broken>() {
@@ -117,7 +117,7 @@ pub fn failures(
     Ok(failures)
 }
 
-/// Returns an error for the first run that was given up. This is for a caller that has no other results.
+/// Returns an error for the first run that was given up. A caller that has no other results uses this function.
 ///
 /// # Errors
 /// If a run was given up.

@@ -136,7 +136,8 @@ impl SendReason {
 }
 
 impl SendReason {
-    /// Reads a reason. A rule that marks segments as lost is also valid.
+    /// Reads a reason. A loss rule is also valid: it stands for a retransmission of a segment that the rule marked as
+    /// lost.
     pub fn read(value: &Bound<'_, PyAny>) -> PyResult<facts::SendReason> {
         if let Ok(reason) = value.cast::<Self>() {
             return Ok(reason.get().0);

@@ -41,11 +41,11 @@ methods! {
     Inflation = "inflation",
 }
 
-/// Maximum number of consecutive expiries of a timer that expires again at the same time. More expiries indicate an
-/// endless loop.
+/// Maximum number of consecutive expiries of a timer at the same instant. More expiries indicate an endless loop.
 const EXPIRIES_MOST: u64 = 10_000;
 
-/// Maximum number of times that the outstanding data may be retransmitted at the same instant.
+/// Factor in the maximum number of retransmissions at the same instant: this number times the number of outstanding
+/// segments, plus [`EXPIRIES_MOST`].
 const ROUNDS_MOST: u64 = 10;
 
 /// Loss recovery with methods in Python.
@@ -55,12 +55,12 @@ pub struct Recovery {
     on_sent: Reused<(Py<facts::Sent>, Py<facts::View>)>,
     on_ack: Reused<(Py<facts::AckFacts>, Py<facts::View>)>,
     view: Reused<(Py<facts::View>,)>,
-    /// Number of consecutive expiries of the timer after which the timer was due again at once.
+    /// Number of consecutive expiries after which the timer was due again at the same instant.
     expiries: u64,
     repeats: Circles,
 }
 
-/// Counter of events at the same instant.
+/// Counter of the retransmissions at the same instant.
 #[derive(Debug, Default)]
 struct Circles {
     at: Cell<Instant>,
@@ -68,7 +68,7 @@ struct Circles {
 }
 
 impl Circles {
-    /// Counts one more event, and returns the number of events at `now`.
+    /// Counts one more retransmission, and returns the number of retransmissions at `now`.
     fn count(&self, now: Instant) -> u64 {
         let before = if self.at.replace(now) == now {
             self.times.get()

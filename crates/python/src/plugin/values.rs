@@ -14,8 +14,8 @@ pub fn seconds(span: Duration) -> f64 {
     span.as_secs_f64()
 }
 
-/// Properties of a connection. The numbers are Python objects that are created once: a congestion control reads them at
-/// every ACK, and the interpreter reads such an attribute without a method call.
+/// Properties of a connection. The numbers are Python objects that are created once, because a congestion control reads
+/// them at every ACK and the interpreter reads such an attribute without a method call.
 #[pyclass(frozen, get_all, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Context {

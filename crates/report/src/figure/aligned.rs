@@ -45,7 +45,7 @@ pub struct Aligned {
     pub description: String,
     /// Arrangement of the plots.
     pub arrangement: Arrangement,
-    /// The plots, each with its title. They have the same time range.
+    /// The plots, each with its title. All plots have the same time range.
     pub plots: Vec<TimeSequence>,
 }
 

@@ -408,7 +408,7 @@ fn decimals_of(step: f64) -> usize {
 /// Returns the label of a tick. The labels of an axis have the same number of decimals. A large number has a suffix
 /// instead, such as `k`, if neighbouring ticks stay distinguishable.
 fn label(value: f64, step: f64) -> String {
-    // This covers negative zero and rounding errors around zero.
+    // This condition covers negative zero and rounding errors around zero.
     if value.abs() < 0.5 * step {
         return "0".to_owned();
     }

@@ -334,13 +334,13 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
-/// Breaks `text` into lines of at most `width` px. Breaks are after blanks, slashes and commas, and before brackets. A
-/// piece that is longer than a line is not broken.
+/// Breaks `text` into lines of at most `width` px. Breaks are after blanks, slashes and commas, and before brackets.
+/// Text between two possible breaks is not broken, even if it is longer than a line.
 pub(super) fn wrap(text: &str, size: f64, width: f64) -> Vec<String> {
     fill(pieces(text, &[' ', '/', ',']), size, width)
 }
 
-/// Like `wrap`, but a piece that is longer than a line is also broken after `=`, `_`, `-` and `.`, and if necessary
+/// Like `wrap`, but text that is longer than a line is also broken after `=`, `_`, `-` and `.`, and if necessary
 /// anywhere.
 pub(super) fn fold(text: &str, size: f64, width: f64) -> Vec<String> {
     let fits = |line: &String| text_width(line, size) <= width;

@@ -300,8 +300,8 @@ impl TimeSequence {
         self.draw_duplicates(canvas, panel)
     }
 
-    /// Draws the number of duplicate ACKs below the last ACK of each row. If rows are too close together, only the
-    /// first of them has a number.
+    /// Draws the number of duplicate ACKs below the last ACK of each series of duplicates. If several series are too
+    /// close together, only the first of them has a number.
     fn draw_duplicates(&self, canvas: &Canvas<'_>, panel: &Panel) -> Result<(), FigureError> {
         let mut drawn: Vec<Place> = Vec::new();
         for row in &self.duplicates {

@@ -88,7 +88,7 @@ pub enum RungKind {
     Again,
     /// An ACK.
     Ack,
-    /// An ACK that the sender counts as a duplicate, with its number in the row of duplicates.
+    /// An ACK that the sender counts as a duplicate, with its number in the series of consecutive duplicates.
     Duplicate(u32),
 }
 

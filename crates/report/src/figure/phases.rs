@@ -16,7 +16,7 @@ pub(super) const OPACITY: f64 = 0.45;
 const OPACITY_BEHIND: f64 = 0.08;
 const NAME: f64 = 11.0;
 
-/// Returns the colour of a phase, or `None` if the phase is an ordinary one.
+/// Returns the colour of a phase. Congestion avoidance and sending by a model of the path have none.
 pub(super) const fn tint(phase: Phase) -> Option<RGBColor> {
     match phase {
         Phase::SlowStart => Some(SKY),

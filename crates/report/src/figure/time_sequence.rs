@@ -50,16 +50,16 @@ pub struct TimeSequence {
     pub in_flight: Vec<(f64, f64)>,
     /// Congestion windows of other flows, with the names of the flows.
     pub others: Vec<(String, Vec<(f64, f64)>)>,
-    /// Rows of duplicate ACKs.
+    /// Series of consecutive duplicate ACKs.
     pub duplicates: Vec<Duplicates>,
     /// Phases of the sender, each with its start time.
     pub phases: Vec<(f64, Phase)>,
 }
 
-/// A row of duplicate ACKs.
+/// A series of consecutive duplicate ACKs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Duplicates {
-    /// Arrival time of the last ACK of the row at the sender, in seconds.
+    /// Arrival time of the last ACK of the series at the sender, in seconds.
     pub time: f64,
     /// Number of the packet that the duplicate ACKs ask for.
     pub packet: f64,

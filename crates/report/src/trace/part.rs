@@ -19,9 +19,9 @@ pub(super) struct FigurePart {
     acks: Marks,
     sacks: Marks,
     drops: Marks,
-    /// Rows of duplicate ACKs: the packet that they ask for as `low`, and the length of the row as `high`.
+    /// Series of duplicate ACKs: the packet that they ask for as `low`, and the length of the series as `high`.
     duplicates: Marks,
-    /// The last row of duplicate ACKs, which may still become longer.
+    /// The last series of duplicate ACKs, which may still become longer.
     row: Option<Mark>,
     cwnd: Steps,
     inflated: Steps,
@@ -100,7 +100,7 @@ impl FigurePart {
         }
     }
 
-    /// Extends the last row of duplicate ACKs, or begins a new one.
+    /// Extends the last series of duplicate ACKs, or begins a new one.
     fn duplicate(&mut self, mark: Mark) {
         let goes_on = |row: &Mark| row.low == mark.low && row.high < mark.high;
         if let Some(row) = self.row.replace(mark).filter(|row| !goes_on(row)) {

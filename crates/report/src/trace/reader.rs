@@ -20,7 +20,7 @@ pub(super) enum Shown {
     Dropped(f64),
     Acked(f64),
     Sacked(f64, f64),
-    /// The number of a duplicate ACK in its row, and the packet that it asks for.
+    /// The number of a duplicate ACK in its series, and the packet that it asks for.
     Duplicates(u32, f64),
     State(Windows),
 }
@@ -43,7 +43,7 @@ pub(super) struct Reader {
     phases: Phases,
     /// Highest cumulative acknowledgment, as an offset in bytes.
     una: u64,
-    /// Number of duplicate ACKs in the current row.
+    /// Number of duplicate ACKs in the current series.
     dup_acks: u32,
 }
 

@@ -2,15 +2,15 @@
 //!
 //! All points are kept up to the limit. Beyond the limit, a grid that is finer than the pixels of a figure covers the
 //! points, and every cell keeps only its visible points. Whenever the limit is reached again, the size of the cells
-//! doubles. A run twice as long therefore needs no more memory, and its figure looks the same.
+//! doubles as often as necessary. A run twice as long therefore needs no more memory, and its figure looks the same.
 
 use std::collections::HashSet;
 
-/// Maximum number of points of each kind. This is dozens of points for every pixel of a figure's width.
+/// Maximum number of points of each kind: dozens of points for every pixel of a figure's width.
 pub const MOST_POINTS: usize = 1 << 15;
 
-/// Initial number of cells in each direction. Later numbers are rarely smaller. The panel of a figure is about 600 px
-/// wide.
+/// Number of cells in each direction when points are first thinned. After the cells have grown, the number is rarely
+/// smaller, because the run is then longer. The panel of a figure is about 600 px wide.
 const CELLS: f64 = 2048.0;
 
 /// A mark: a packet or a range of packets, at a time in seconds.

@@ -1,4 +1,4 @@
-//! Evaluates expressions.
+//! Evaluation of expressions.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::parse::DEEPEST;
 /// Reasons why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Error {
-    /// The expression is an error in Python, too.
+    /// The expression is also an error in Python.
     Wrong(String),
     /// The expression is valid in Python but not supported here.
     Beyond(String),
@@ -103,7 +103,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// Evaluates `parts` in order and returns the first value that `ends` the search, or the last value.
+    /// Evaluates `parts` in order. Returns the first value for which `ends` returns `true`, or else the last value.
     fn first(&self, parts: &[Expression], ends: impl Fn(&Value) -> bool) -> Evaluated {
         let mut last = Value::None;
         for part in parts {

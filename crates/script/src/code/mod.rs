@@ -19,7 +19,7 @@ pub(crate) use value::Value;
 /// Reasons why code stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// An assertion failed, or the code has an error with which Python would have stopped, too.
+    /// An assertion failed, or the code has an error at which Python would also have stopped.
     Failed(Complaint),
     /// The code uses an unsupported feature.
     Beyond(String),

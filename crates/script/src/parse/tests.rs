@@ -292,7 +292,7 @@ fn deep_nesting_is_an_error() {
         for levels in [DEEPEST, 10_000] {
             let told = (2, "nested too deeply: at most 50 levels".to_owned());
             assert_eq!(deep(open, close, levels), Err(told), "{open}");
-            // Unclosed brackets count as nesting, too.
+            // Unclosed brackets also count as nesting.
             deep(open, "", levels).expect_err("no script");
         }
     }

@@ -286,7 +286,7 @@ fn heed_reflection(engine: &mut Engine, ack: &Segment) {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Feedback {
     role: Role,
-    /// Maximum segment that the peer may send, in bytes.
+    /// Maximum length of a segment from the peer, in bytes.
     mss: u16,
     /// Bytes reserved for the option in every segment.
     reserved: u32,

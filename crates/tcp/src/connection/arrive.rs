@@ -20,8 +20,8 @@ use super::{Connection, Due, LastDuplicate, Reason, State, UnsentAck, Unstamped}
 enum Standing {
     /// The segment is processed.
     Acceptable,
-    /// The segment was completely received before, or it is empty and below the window, as probes are. An ACK is sent
-    /// in response, and the segment is dropped without processing its ACK field.
+    /// The segment was completely received before, or it is empty and below the window, like a probe. An ACK is sent in
+    /// response, and the segment is dropped without processing its ACK field.
     Old,
     /// No part of the segment is or ever was in the window.
     Outside,
@@ -338,11 +338,12 @@ impl Engine {
 
     /// Returns the position of a segment relative to the window (RFC 9293 §3.10.7.4, first). The range of acceptable
     /// segments is slightly larger than the window, as in Linux (`tcp_sequence`) and as Appendix A.2 suggests:
-    /// - Below the window, the segment must reach the number that was last acknowledged, not RCV.NXT. So the
-    ///   last segment is accepted when it is retransmitted because its ACK was lost (it may be a FIN whose
-    ///   sender has received our FIN), and so is a segment without data that arrives after later data while
-    ///   the ACK of that data is delayed. A segment that ends further below is dropped, even if it is a
-    ///   retransmission or a probe one below RCV.NXT: the peer's next segment repeats all its information.
+    /// - Below the window, the segment must reach the last acknowledged number, which may be less than RCV.NXT.
+    ///   Two kinds of segments are therefore accepted: a retransmission of the last segment, whose ACK was lost
+    ///   (the segment may be a FIN whose sender has received our FIN), and a segment without data that arrives
+    ///   after later data while the ACK of that data is delayed. A segment that ends below the last acknowledged
+    ///   number is dropped, even if it is a retransmission, or a probe with the number RCV.NXT − 1: the peer's
+    ///   next segment repeats all its information.
     /// - Above, the segment may start at the end of the window. With a window of zero, this is RCV.NXT (the
     ///   ACK is processed, the data is discarded). Otherwise, such segments are ACKs of a peer that has a full
     ///   window in flight and whose first segment was lost.

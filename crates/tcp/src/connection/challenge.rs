@@ -16,7 +16,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Minimum limit of responses per period. RFC 5961 §7 suggests 10 in 5 s for the whole host.
 const ANSWERS_MIN: u64 = 10;
 
-/// Number of values of the secret addition to `ANSWERS_MIN`.
+/// Number of possible values of the secret number that is added to `ANSWERS_MIN`.
 const ANSWERS_SPREAD: u64 = 11;
 
 /// Rate limit for a connection's responses.
@@ -53,8 +53,8 @@ impl Limiter {
     }
 }
 
-/// Finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). It suffices here: with a random secret, an attacker
-/// can only guess a number below 11.
+/// Finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). A stronger function is not needed: the attacker does
+/// not know the secret, and can only guess a number below 11.
 const fn mix(value: u64) -> u64 {
     let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

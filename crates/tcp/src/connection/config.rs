@@ -89,7 +89,7 @@ pub struct Config {
     pub path_mtu: PathMtuConfig,
     /// Time from the first SYN to its first retransmission (RFC 6298 §2.1: 1 s). It doubles with each retransmission.
     pub syn_timeout: Duration,
-    /// Number of retransmissions of a client's SYN before that time starts to double (RFC 6298 §5.5: none).
+    /// Number of retransmissions of a client's SYN before `syn_timeout` starts to double (RFC 6298 §5.5: 0).
     pub even_syns: u32,
     /// Maximum duration of a handshake (RFC 9293 §3.8.3: at least 3 min).
     pub open_timeout: Duration,
@@ -279,8 +279,8 @@ impl Config {
         }
     }
 
-    /// Returns the window scale of this end: the minimum with which the size of the receive buffer fits into 16 bits,
-    /// but at most [`MAX_WINDOW_SHIFT`].
+    /// Returns the window scale of this end: the smallest shift with which the size of the receive buffer fits into 16
+    /// bits, but at most [`MAX_WINDOW_SHIFT`].
     #[must_use]
     pub const fn window_shift(&self) -> u8 {
         let mut shift = 0;

@@ -15,9 +15,10 @@ use super::header::{Flags, Segment};
 use super::path_mtu::PathMtu;
 use super::{Config, Due};
 
-/// Number of out-of-order ranges permitted in addition to one range for every two full segments of the buffer, which is
-/// the maximum number of gaps between full segments. If this number is reached, only data in order is accepted.
-/// Otherwise, a peer that sends single bytes with gaps between them could make this end store more than it receives.
+/// Number of out-of-order ranges that this end stores in addition to one range for every two full segments of the
+/// buffer. Full segments alone leave at most one gap for every two segments. At the limit, only data in order is
+/// accepted. Without the limit, a peer that sends single bytes with gaps between them could make this end store more
+/// than it receives.
 const EXTRA_RANGES: usize = 16;
 
 /// Established connection. Offsets of both streams count from 0 and include the FIN.
@@ -42,9 +43,9 @@ pub(super) struct Engine {
     pub(super) ack: Due,
     /// ACK whose SACK blocks did not fit into a data segment. It is sent separately.
     pub(super) stashed: Option<Ack>,
-    /// Time since which unacknowledged or unsent data waits without progress, and SND.UNA at that time.
+    /// Time since which unacknowledged or unsent data has been waiting without progress, and SND.UNA at that time.
     pub(super) waiting: Option<(Instant, u64)>,
-    /// Time since which data has been waiting for a closed window of the peer.
+    /// Time since which the peer's closed window has been blocking data.
     pub(super) shut_out: Option<Instant>,
     /// Time of the peer's last segment.
     pub(super) heard_at: Instant,

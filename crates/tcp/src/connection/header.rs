@@ -201,7 +201,7 @@ pub struct Outgoing {
     /// Stream offsets of the payload. The host adds these `segment.len` bytes. Offset 0 is the first byte that the
     /// application wrote.
     pub data: Range<u64>,
-    /// Reason of the transmission; `None` for a segment that the sender did not choose (handshake, ACK, RST,
+    /// Reason for the transmission; `None` for a segment that the sender did not choose (handshake, ACK, RST,
     /// keep-alive).
     pub why: Option<SendReason>,
 }

@@ -90,7 +90,7 @@ pub struct Connection {
     /// `Some` from ESTABLISHED on.
     engine: Option<Engine>,
     limiter: Limiter,
-    /// RST that is due, with the numbers that the segment that caused it requires.
+    /// RST that is due, with its sequence and acknowledgment numbers.
     reply: Option<Segment>,
     pending: Pending,
     /// Number of bytes that the application has written.
@@ -352,8 +352,8 @@ impl Connection {
         self.engine.as_ref().map_or(0, Engine::readable)
     }
 
-    /// Time since which data has been waiting for a closed window of the peer; `None` if no data waits or the window is
-    /// open. A peer that responds to probes may keep its window closed for as long as the host tolerates it (RFC 6429).
+    /// Time since which the peer's closed window has been blocking data; `None` if no data waits or the window is open.
+    /// A peer that responds to probes may keep its window closed for as long as the host tolerates it (RFC 6429).
     #[must_use]
     pub fn shut_out_since(&self) -> Option<Instant> {
         self.engine.as_ref()?.shut_out

@@ -1,5 +1,5 @@
-//! Treatment of reordered segments, whose timestamps are older than one received before. They may be old duplicates
-//! (RFC 7323 §5.3 R1, PAWS).
+//! Treatment of segments with a timestamp older than one received before: old duplicates or reordered segments (RFC
+//! 7323 §5.3 R1, PAWS).
 
 use super::OldStamp;
 use super::engine::Engine;
@@ -8,7 +8,7 @@ use super::header::Segment;
 /// Maximum number of ticks by which a timestamp may be older than the newest one in Linux (TCP_PAWS_WINDOW).
 const LINUX_TICKS_BORNE: u32 = 1;
 
-/// Maximum number of ticks per second of a peer's clock, as assumed by Linux (`tcp_tsval_replay`).
+/// Maximum rate of a peer's clock, in ticks per second, as assumed by Linux (`tcp_tsval_replay`).
 const LINUX_TICKS_PER_SECOND: u64 = 1200;
 
 /// Treatment of a segment with an old timestamp.

@@ -476,7 +476,7 @@ impl Engine {
         let high = self.path.told.map_or(self.path.most, |(len, _)| len);
         let low = match self.path.search.as_deref() {
             // The size is reduced to the size that is known to be safe, then to the base, which is assumed to be safe,
-            // and then to half.
+            // and then to half of the former size.
             Some(search) if smss > search.low => search.low,
             Some(search) if search.low <= base => (search.low / 2).max(least),
             _ => base,
@@ -526,9 +526,9 @@ impl Engine {
         }
     }
 
-    /// Checks the conditions of RFC 4821 §7.4 that do not depend on the probe: no segment is lost, and the window
-    /// permits enough segments after the probe to show its loss at once. The receiver must not have gaps, because SACK
-    /// blocks would change the segment size.
+    /// Returns `true` if the conditions of RFC 4821 §7.4 that do not depend on the probe hold: there is no sign of
+    /// loss, and the window permits enough segments after the probe to show its loss at once. The receiver must not
+    /// have gaps, because SACK blocks would change the segment size.
     fn may_probe(&self) -> bool {
         let sender = &self.sender;
         let calm = matches!(sender.phase(), Some(Phase::Open) | None)

@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_state_is_synchronized_once_both_numbers_are_known() {
-        // RFC 9293 §3.5.2.
+        // RFC 9293 §3.5.2 lists the synchronized states.
         use State::{
             Closed, Established, FinWait1, LastAck, Listen, SynReceived, SynSent, TimeWait,
         };

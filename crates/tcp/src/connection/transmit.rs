@@ -19,7 +19,8 @@ const fn sack_option_bytes(blocks: usize) -> u32 {
 
 impl Connection {
     /// Returns the next segment to send now, if any. After every other call, call this method until it returns `None`.
-    /// Segments that arrive together may all be passed in before; one ACK then acknowledges all of them.
+    /// If several segments arrive together, the host may pass in all of them before this call; one ACK then
+    /// acknowledges all of them.
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
         if let Some(mut reply) = self.reply.take() {

@@ -31,7 +31,7 @@ impl Receiver {
         if cwr.is_set() {
             self.ecn_echo = Bit::Clear;
             if self.extras.is_some() && segment.len > 0 {
-                // The peer's congestion window may now be very small, so it needs an ACK at once (Linux,
+                // The peer's congestion window may now be very small, so the peer needs an ACK at once (Linux,
                 // `tcp_ecn_accept_cwr`).
                 self.due = Due::Yes;
             }

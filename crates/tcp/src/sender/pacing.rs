@@ -3,7 +3,7 @@
 //! ```text
 //! rate   factor · max(cwnd, outstanding) / SRTT
 //! burst  bytes sent at once: the bytes of 1 ms, or burst_least segments if that is more;
-//!        on a short path plus 64 KiB, halved for each 512 µs of RTTmin
+//!        plus 64 KiB on a short path, halved for each 512 µs of RTTmin
 //! gap    burst / rate after the start of a burst, minus the delay of the burst itself,
 //!        but at least half of burst / rate
 //! ```

@@ -1,6 +1,6 @@
 //! Changes of the segment size during a connection, and probes for larger segments.
 //!
-//! ***Shorter segments.** The path has dropped segments because they were too long, which is not a sign of congestion.
+//! **Shorter segments.** The path has dropped segments because they were too long, which is not a sign of congestion.
 //! The outstanding segments are cut into shorter ones with new ids, and the recovery is informed that they must be
 //! retransmitted ([`Recovery::on_cut`](crate::recovery::Recovery::on_cut)). The window keeps its number of segments.
 //!

@@ -213,7 +213,7 @@ fn a_closed_window_is_probed_and_never_overrun() {
     assert_eq!(t.wait(1109), "");
     assert_eq!(t.wait(1110), "probe:4");
     assert_eq!(t.sender().stats().window_probes, 1);
-    // The next probe is sent after twice this time.
+    // The next probe is sent after twice the timeout.
     assert_eq!(t.wait(3110), "probe:4");
     assert_eq!(t.receive(3200, ack(4).window(3)), "new:4 new:5 new:6");
     assert_eq!(t.sender().peer_edge(), 7 * u64::from(SMSS));

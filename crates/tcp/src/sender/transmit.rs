@@ -23,7 +23,7 @@ pub struct Transmit {
     pub order: u64,
     /// New data, retransmission or probe.
     pub kind: TransmitKind,
-    /// Reason of the transmission.
+    /// Reason for the transmission.
     pub why: SendReason,
     /// ECN field of the packet. A packet without payload, such as a FIN alone, is not sent as ECN-capable, regardless
     /// of this field.
@@ -161,8 +161,8 @@ impl Sender {
         self.emit(now, id, segment, why, TransmitKind::First)
     }
 
-    /// Records the use of the window when something else stops the sender. The window is used if it does not permit
-    /// another full segment.
+    /// Records the use of the window when something other than the window stops the sender. The window counts as filled
+    /// if it does not permit another full segment.
     fn note_use(&mut self, now: Instant) {
         let order = self.state.order;
         if !self.state.usage.has_news(order) {

@@ -19,9 +19,9 @@
 //! episode. Otherwise, the ACK of an earlier retransmission would echo a timestamp older than a later `stamp` (RFC 3522
 //! §3.2 (2); Linux, `retrans_stamp`).
 //!
-//! ***F-RTO.** After a timeout, the recovery retransmits the first segment, as always. After the first ACK that
-//! advances the cumulative acknowledgment, new data is sent instead of further retransmissions. If the flight was only
-//! delayed, its ACKs follow, and spurious retransmissions are avoided. The sender itself withholds the recovery's
+//! **F-RTO.** After a timeout, the recovery retransmits the first segment, as always. After the first ACK that advances
+//! the cumulative acknowledgment, new data is sent instead of further retransmissions. If the flight was only delayed,
+//! its ACKs follow, and spurious retransmissions are avoided. The sender itself withholds the recovery's
 //! retransmissions, so that F-RTO works with every recovery.
 //!
 //! A misbehaving peer can forge timestamp echoes and DSACKs (RFC 3522 §3.4, RFC 3708 §5, RFC 4015 §5). At most, this

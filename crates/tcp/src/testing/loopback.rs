@@ -116,7 +116,7 @@ impl Loopback {
 }
 
 /// Returns a function that returns `true` with probability `rate`. It is deterministic (Vigna's SplitMix64), so that a
-/// failing seed can be run again.
+/// failing test can be repeated with the same seed.
 pub fn coin(seed: u64, rate: f64) -> impl FnMut() -> bool {
     let mut state = seed;
     move || {

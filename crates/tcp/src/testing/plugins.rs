@@ -76,7 +76,7 @@ impl Differentiation for Always {
     }
 }
 
-/// Responds to a loss of the link as to congestion.
+/// Responds to a loss of the link in the same way as to a congestion loss.
 #[derive(Clone, Copy, Debug)]
 pub struct NoResponse;
 

@@ -98,8 +98,8 @@ fn senders_of_both_kinds_share_a_path_and_each_has_its_own_count() {
     for flow in &outcome.flows {
         let (segments, _) = flow.segments.unwrap_or_default();
         assert!(flow.goodput_mbit_s > 0.1 && segments > 50, "{flow:?}");
-        // Segments that were sent but have not reached the link are fewer than a window: the buffer, the path, and as
-        // much again.
+        // The segments that were sent but have not reached the link are fewer than a window, which is at most about
+        // twice the capacity of the buffer and the path together.
         assert!(flow.offered + 100 > segments, "{flow:?}");
     }
 }

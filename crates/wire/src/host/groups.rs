@@ -139,7 +139,7 @@ impl<D: Device> Host<D> {
         membership.is_some_and(|membership| !membership.mailbox().is_empty())
     }
 
-    /// Tells the siblings that this host is done. Returns `true` if all of them are.
+    /// Tells the siblings that this host is done. Returns `true` if all siblings are done.
     pub(super) fn siblings_are_done(&self) -> bool {
         self.membership.as_ref().is_none_or(Membership::finish)
     }

@@ -17,7 +17,7 @@ use dupack_packet::emit::{
     CHECKSUM_AT, Checksum, EmitError, Envelope, MAX_HEADER_BYTES, emit, emit_headers,
 };
 
-/// Maximum payload of a joined packet, in bytes. It fits into the longest packet with any headers.
+/// Maximum payload of a joined packet, in bytes. A payload of this size fits into the longest packet with any headers.
 const MAX_JOINED_BYTES: u32 = (MAX_PACKET_BYTES - MAX_HEADER_BYTES) as u32;
 
 /// Identification of every IPv4 packet. All packets forbid fragmentation, so the field has no meaning and may hold any

@@ -1,9 +1,9 @@
 //! Packets for which a host has no connection: connection requests, the last segment of a handshake that was not
 //! stored, and strays.
 //!
-//! Anybody can send SYNs, with a forged source address. A host stores only a limited number of them. It answers the
-//! others with a SYN cookie, for which it stores nothing. A flood of SYNs therefore does not prevent the handshakes of
-//! other clients (RFC 4987 §3.6).
+//! Anybody can send SYNs, with a forged source address. A host stores only a limited number of SYNs. The host answers
+//! the other SYNs with a SYN cookie, for which it stores nothing. A flood of SYNs therefore does not prevent the
+//! handshakes of other clients (RFC 4987 §3.6).
 
 use dupack_packet::parse::Parsed;
 use dupack_tcp::connection::{Config, Connection, EcnOffer, Flags, Outgoing, Segment};

@@ -44,7 +44,7 @@ pub(super) enum Stray {
 pub(super) enum Whose {
     /// A sibling, which has the connection or listens on the port.
     Sibling(Group),
-    /// The calling host, which listens on the port. It has claimed the packet's ends.
+    /// The calling host, which listens on the port and has claimed the packet's ends.
     Claimed,
     /// No host.
     Nobodys,
@@ -157,7 +157,8 @@ impl Membership {
             return Whose::Sibling(sibling);
         }
         if owner.is_some() {
-            // The connection is over and about to be removed. It must not prevent its peer from opening a new one.
+            // The connection is over and about to be removed. It must not prevent its peer from opening a new
+            // connection.
             table.owners.remove(&ends);
         }
         let listeners = table.listeners.get(&ends.local.port());
@@ -244,7 +245,7 @@ mod tests {
         siblings.expect("as many as wakers")
     }
 
-    /// Returns `true` if a sleeping host would wake.
+    /// Returns `true` if the host was woken since the last call.
     fn is_rung(membership: &Membership) -> bool {
         let waker = &membership.registry.members[membership.me.0].waker;
         nix::unistd::read(waker.bell(), &mut [0; 8]).is_ok()

@@ -39,14 +39,14 @@ impl Ring {
         target[first.len()..].copy_from_slice(&self.bytes[..rest]);
     }
 
-    /// Returns the longest contiguous piece at the start of `range`.
+    /// Returns the longest contiguous slice at the start of `range`.
     pub(super) fn piece(&self, range: &Range<u64>) -> &[u8] {
         let at = self.place(range.start);
         let length = self.length(range, at);
         &self.bytes[at..at + length]
     }
 
-    /// Returns the same piece as [`piece`](Self::piece), for writing.
+    /// Returns the same slice as [`piece`](Self::piece), for writing.
     pub(super) fn piece_mut(&mut self, range: &Range<u64>) -> &mut [u8] {
         let at = self.place(range.start);
         let length = self.length(range, at);

@@ -5,7 +5,7 @@ use etherparse::checksum::Sum16BitWords;
 
 use crate::family::Family;
 
-/// A running sum. Every piece but the last must have an even number of bytes.
+/// A running sum. Every slice that is added, except the last, must have an even number of bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Checksum(Sum16BitWords);
 

@@ -1,8 +1,8 @@
 //! Flow and packet numbers, for links that distinguish packets (loss scripts).
 //!
 //! The simulator numbers a data packet by its position in the stream, so that a retransmission has the number of the
-//! original. It numbers other packets consecutively. Here, the stream starts after the SYN's sequence number, and the
-//! unit is the length of the first segment with data.
+//! original. The simulator numbers other packets consecutively. Here, the stream starts after the SYN's sequence
+//! number, and the unit is the length of the first segment with data.
 
 use std::collections::HashMap;
 

@@ -136,8 +136,8 @@ impl Stream {
             return 0;
         }
         let mut new = to - from;
-        // These ranges overlap the new one or are adjacent to it: the last one that begins before it, and all that
-        // begin inside it.
+        // These ranges overlap the new range or are adjacent to it: the last range that begins before the new range,
+        // and all ranges that begin inside it.
         let before = self.beyond.range(..from).next_back();
         let before = before.filter(|(_, end)| **end >= from);
         let inside = self.beyond.range(from..=to);

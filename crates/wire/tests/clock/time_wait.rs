@@ -38,8 +38,9 @@ fn against_host(
 #[derive(Clone, Copy)]
 struct Old {
     port: u16,
-    /// Sequence number after our FIN. (`theirs`: sequence number after the host's FIN.)
+    /// Sequence number after our FIN.
     next: SeqNumber,
+    /// Sequence number after the host's FIN.
     theirs: SeqNumber,
     /// TSval of our last segment.
     time: Option<u32>,

@@ -32,8 +32,8 @@ const SILENT: usize = 2 * MANY;
 /// Number of bytes that each connection carries in each direction.
 const BYTES: u64 = 200_000;
 
-/// Number of bytes that we send to a silent server. It is small, so that the kernel acknowledges all bytes although the
-/// server does not read them, and we have nothing more to write.
+/// Number of bytes that we send to a silent server. The number is small, so that the kernel acknowledges all bytes
+/// although the server does not read them, and so that we have nothing more to write.
 const FEW_BYTES: u64 = 1000;
 
 /// Connection limit that exceeds the number of connections in any test.
@@ -210,8 +210,8 @@ fn after_a_silence(second: impl FnOnce(&mut Host)) {
     // The host stops by itself.
     a.finish();
     let counters = b.finish();
-    // A SYN-ACK may arrive before the kernel has noted which queue the SYN was written to. This explains one packet per
-    // connection. After the period without packets, the server sent bursts of about ten packets.
+    // A SYN-ACK may arrive before the kernel has recorded the queue to which the SYN was written. This explains one
+    // handed-over packet per connection. After the period without packets, the server sent bursts of about ten packets.
     assert!(counters.handed_over > SILENT as u64, "{counters:?}");
     assert_eq!(counters.not_handed_over, 0);
 }

@@ -15,7 +15,7 @@ use crate::iperf3::{
 use crate::ours::{Running, Scene, kernel_address, opening};
 use crate::testbed::{Case, PORT, case_with, eventually};
 
-/// Cookie that opens each connection of a client. It ends with a zero.
+/// Cookie that a client sends first on each connection. The last byte is zero.
 const COOKIE: &[u8; COOKIE_BYTES] = b"one of thirty-six characters at will\0";
 
 pub fn cases() -> Vec<Case> {

@@ -49,7 +49,8 @@ fn complaints(sender: &Sender, keys: &[String]) -> Vec<String> {
     sender.complaints(&card[0])
 }
 
-/// Checks, for the first criteria that have a sender for them alone, that this sender fails the criterion.
+/// Some senders should fail only one criterion. For the first criteria that have such a sender, checks that the sender
+/// fails the criterion.
 #[test]
 fn a_criterion_is_failed_by_a_sender_made_for_it_alone() {
     let most = dupack_testing::cases(8, u64::MAX);
@@ -67,7 +68,8 @@ fn a_criterion_is_failed_by_a_sender_made_for_it_alone() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The table was written before the first run. The runs differ from it only in the listed differences.
+/// The table of expected verdicts was written before the first run. The runs differ from the table only in the listed
+/// differences.
 #[test]
 #[ignore = "six whole cards take minutes: cargo xtask test --all"]
 fn each_fails_its_criteria_and_nothing_unrelated() {

@@ -6,7 +6,7 @@ use std::path::Path;
 use dupack_fuzz_entries as entry;
 use dupack_net::random::Stream;
 
-/// Draws `length` bytes. Small values are more frequent than others.
+/// Draws `length` bytes. Small values are more frequent than other values.
 fn draw(stream: &mut Stream, length: u64) -> Vec<u8> {
     let byte = |stream: &mut Stream| match stream.below(3) {
         0 => stream.below(8) as u8,

@@ -32,9 +32,9 @@ pub struct Truth {
     pub all: Duration,
     pub handshake: Duration,
     held: [Duration; 7],
-    /// Time with outstanding or unsent data, as Linux counts it (`tcp_chrono`). (`rwnd_limited`: Time limited by the
-    /// receive window, counted in the same way.)
+    /// Time with outstanding or unsent data, as Linux counts this time (`tcp_chrono`).
     pub busy: Duration,
+    /// Time limited by the receive window, as Linux counts this time.
     pub rwnd_limited: Duration,
     pub timeouts: u64,
     pub segments: u64,
@@ -71,10 +71,11 @@ pub struct Account {
     moved_at: Instant,
     una: u64,
     timeouts: u64,
-    /// `true` if a packet was sent since the last call of `sender`. (`again`: one of them was a retransmission;
-    /// `probed`: one of them was a tail loss probe.)
+    /// `true` if a packet was sent since the last call of `sender`.
     sent: bool,
+    /// `true` if one of these packets was a retransmission.
     again: bool,
+    /// `true` if one of these packets was a tail loss probe.
     probed: bool,
     heard_or_sent: bool,
     /// Total time in state `Pause` since new data was last sent.
@@ -159,7 +160,7 @@ impl Account {
         self.sent = false;
         self.probed = false;
         if core::mem::take(&mut self.news) {
-            // New data followed, so the pauses count as limited by the application.
+            // New data followed, so the application limited the transfer during the pauses.
             self.truth.held[Held::Pause as usize] += core::mem::take(&mut self.paused);
         }
         if core::mem::take(&mut self.again) {

@@ -1,5 +1,5 @@
-//! Packets of a simulated flow as each end would capture them, with real headers. Their timestamps echo those that the
-//! end has received.
+//! Packets of a simulated flow as each end would capture them, with real headers. The timestamp echo of a packet is a
+//! timestamp that its sender has received.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ const RECEIVER_ISN: SeqNumber = SeqNumber(1_000_000);
 const TICK_NANOS: u64 = 1_000_000;
 /// Timestamp of the receiver at the start of the simulation.
 const CLOCK_AT_ZERO: u64 = 1_000_000;
-/// Time between the start of the capture and the start of the simulation. It contains the handshake.
+/// Time between the start of the capture and the start of the simulation. The handshake takes place during this time.
 pub const LEAD: Duration = Duration::from_secs(10);
 const SENDER_WINDOW: u16 = 65_535;
 
@@ -28,8 +28,9 @@ pub struct Wardrobe {
     receiver: ReceiverConfig,
     scale: u8,
     ids: [u16; 2],
-    /// Latest TSval of the receiver that has reached the sender. (`window`: last window field of the receiver.)
+    /// Latest TSval of the receiver that has reached the sender.
     echo: u32,
+    /// Last window field of the receiver.
     window: u16,
 }
 

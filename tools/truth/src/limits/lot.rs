@@ -148,8 +148,9 @@ impl Drawn {
 
 /// A randomly drawn path.
 struct Way {
-    /// Rate in Mbit/s. (`rtt`: round-trip time in ms.)
+    /// Rate in Mbit/s.
     rate: f64,
+    /// Round-trip time in ms.
     rtt: f64,
     text: String,
     words: String,

@@ -17,8 +17,8 @@ pub enum Measure {
     Application,
     Receiver,
     Timers,
-    /// Time in recovery. Only excess time is an error, because the diagnosis may attribute time in recovery to the
-    /// bottleneck.
+    /// Time in recovery. Only a diagnosed time that is too long is an error, because the diagnosis may attribute time
+    /// in recovery to the bottleneck.
     Recovery,
     /// Duration of the transfer.
     Length,

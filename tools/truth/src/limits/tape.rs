@@ -57,8 +57,9 @@ impl Tape {
         Self::run(simulation, until)
     }
 
-    /// Runs a transfer that always has more data, to a receiver whose application reads slowly, which an experiment
-    /// file cannot describe. Stack, ends and path are those of the experiment, except for impairments of the path.
+    /// Runs a transfer that always has more data, to a receiver whose application reads slowly. An experiment file
+    /// cannot describe such a receiver. Stack, ends and path are those of the experiment, except for impairments of the
+    /// path.
     pub fn to_slow_reader(text: &str, reader: Reader, seed: u64) -> Self {
         let source = Source::new("tape", text);
         let parsed = source.parse().unwrap_or_else(|e| panic!("{text}: {e:?}"));
@@ -126,11 +127,12 @@ impl Tape {
 struct Camera {
     wardrobe: Wardrobe,
     films: [Film; 2],
-    /// Data packets in transit, identified by order and time of sending.
+    /// Data packets in transit, identified by transmission order and stream offset, with the time of sending.
     under_way: HashMap<(u64, u64), (Instant, Vec<u8>)>,
-    /// Stream offsets at which the data ended that the application had written at the time of sending.
+    /// Stream offsets of the ends of written data. A segment that ends at such an offset has the PSH flag, because the
+    /// application had written no further data when the segment was sent.
     pushed: HashSet<u64>,
-    /// ACKs in transit, identified by number.
+    /// ACKs in transit, identified by packet number, with the time of sending.
     acks: HashMap<u64, (Instant, Vec<u8>)>,
     /// Minimum delay in each direction.
     ways: [Duration; 2],

@@ -1,8 +1,8 @@
 //! Captures of a simulated flow, as taken at either end.
 //!
 //! A capture at the sender contains segments when they are sent and ACKs when they arrive. A capture at the receiver
-//! contains segments when they arrive and ACKs when they are sent. The packets are the same in both: a segment echoes
-//! the timestamp of the last ACK that its sender had received, wherever the segment is captured.
+//! contains segments when they arrive and ACKs when they are sent. The packets are the same in both captures: at either
+//! end, a captured segment echoes the timestamp of the last ACK that the sender had received when it sent the segment.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -15,7 +15,8 @@ use dupack_tcp::segment::Ack;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
-/// Time between the start of the capture's clock and the start of the simulation. It contains the handshake.
+/// Time between the start of the capture's clock and the start of the simulation. The handshake takes place during this
+/// time.
 const BEFORE: Duration = Duration::from_secs(10);
 
 /// Value of both timestamp clocks at the start of the simulation.
@@ -86,7 +87,7 @@ struct Taken<'a> {
     receiver: SocketAddr,
     scale: u8,
     numbers: [u16; 2],
-    /// Last timestamp of the receiver that the sender had received.
+    /// Last timestamp of the receiver that has reached the sender.
     heard: u32,
 }
 
@@ -114,8 +115,8 @@ impl<'a> Taken<'a> {
             .expect("memory takes it");
     }
 
-    /// Writes the handshake as seen at `end`. It ends before the simulation starts, so that data may follow
-    /// immediately.
+    /// Writes the handshake as captured at `end`. The handshake ends before the simulation starts, so that data may
+    /// follow immediately.
     fn handshake(&mut self, end: End, rtt: Duration) {
         let begin = Instant::ZERO + BEFORE;
         let half = rtt / 2;
@@ -190,7 +191,7 @@ impl<'a> Taken<'a> {
         self.packet(1, &segment)
     }
 
-    /// Returns a packet to the receiver if `way` is 0, and to the sender if it is 1.
+    /// Returns a packet to the receiver if `way` is 0, or to the sender if `way` is 1.
     fn packet(&mut self, way: usize, segment: &Segment) -> Vec<u8> {
         self.numbers[way] = self.numbers[way].wrapping_add(1);
         let ends = [self.sender, self.receiver];

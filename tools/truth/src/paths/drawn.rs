@@ -8,7 +8,7 @@ pub struct Drawn {
     pub seed: u64,
     pub stack: String,
     pub dialect: &'static str,
-    /// Rate in bit/s. If the rate varies, this is the minimum, and `rate_max` is the maximum.
+    /// Rate in bit/s. If the rate varies, `rate` is the minimum and `rate_max` is the maximum.
     pub rate: f64,
     pub rate_max: Option<f64>,
     /// One-way delay in seconds.
@@ -232,7 +232,7 @@ impl Drawn {
         2.0 * self.delay + 2.0 * header / self.rate_max.unwrap_or(self.rate)
     }
 
-    /// Describes the transfer in one line.
+    /// Returns a description of the transfer in one line.
     pub fn line(&self) -> String {
         let mut line = format!(
             "{} {} {} {:.2} Mbit/s rtt {:.1} ms {} pkt {:?} {:?} {:.0} s, {} {} {}",
@@ -270,7 +270,7 @@ fn kind(dice: &mut Dice, rate: f64) -> Kind {
     }
 }
 
-/// Generator of random numbers (xorshift64*, Vigna 2016), which is sufficient for drawing paths.
+/// Generator of random numbers (xorshift64*, Vigna 2016). Its quality is sufficient for drawing paths.
 #[derive(Clone, Copy, Debug)]
 pub struct Dice(u64);
 

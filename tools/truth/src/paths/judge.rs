@@ -14,12 +14,12 @@ use dupack_tcp::time::Duration;
 use super::capture::{self, End};
 use super::drawn::{Drawn, Kind, Loss};
 
-/// Promised maximum error of the minimum round-trip time, in seconds and as a fraction. The larger one applies.
+/// Promised maximum error of the minimum round-trip time, in seconds and as a fraction. The larger of the two applies.
 const RTT_SECONDS: f64 = 1e-3;
 const RTT_SHARE: f64 = 0.02;
 /// Promised maximum error of the rate, as a fraction.
 const RATE_SHARE: f64 = 0.05;
-/// Promised maximum error of the queue's capacity, as a fraction and in packets. The larger one applies.
+/// Promised maximum error of the queue's capacity, as a fraction and in packets. The larger of the two applies.
 const ROOM_SHARE: f64 = 0.15;
 const ROOM_PACKETS: f64 = 1.0;
 
@@ -87,7 +87,8 @@ impl Happened {
     }
 }
 
-/// Counts of the reports about a quantity: requested, made, right, and with an interval that contains the truth.
+/// Counts of the reports about a quantity: requested reports, reports made, right reports, and reports with an interval
+/// that contains the truth.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
     pub asked: u32,
@@ -168,7 +169,7 @@ pub fn judge(scores: &mut Scores, drawn: &Drawn, happened: &Happened, end: End, 
 
 fn rate(add: &mut impl FnMut(&'static str, Answer), drawn: &Drawn, path: &Path) {
     let bits = path.rate;
-    // If a policer was found, the reported rate is the policer's.
+    // If the diagnosis found a policer, the reported rate is the rate of the policer.
     let truth = match drawn.kind {
         Kind::Policer(rate, _) if path.policer.is_some() => rate,
         _ => drawn.rate,

@@ -107,7 +107,7 @@ pub struct Score {
     pub by_timestamps: (u64, u64, u64, u64),
     /// The same counts with neither DSACK nor timestamps.
     pub by_neither: (u64, u64, u64, u64),
-    /// Number of retransmissions for which the diagnosis leaves open if they were spurious, in the same three cases.
+    /// Number of retransmissions for which the diagnosis does not state if they were spurious, in the same three cases.
     pub not_told: [u64; 3],
     /// The same counts for lost retransmissions.
     pub lost: (u64, u64, u64, u64),

@@ -81,8 +81,9 @@ struct Stream {
     replay: Replay,
     explainer: Explainer,
     told: Vec<Told>,
-    /// Number of data packets so far. (`by_packet`: index of the transmission of each packet.)
+    /// Number of data packets so far.
     packets: u64,
+    /// Index of the transmission of each packet.
     by_packet: std::collections::HashMap<u64, usize>,
     edge: u64,
     isn: dupack_tcp::seq::SeqNumber,

@@ -51,7 +51,7 @@ impl Follower for Silent {
     }
 }
 
-/// Prints events if requested.
+/// Observer that prints the events of each stream if `events` is `true`.
 struct Printer {
     events: bool,
     stream: StreamId,

@@ -1,5 +1,5 @@
-//! Diagnoses a capture and prints the time per packet. This shows the cost of the diagnosis in comparison with reading
-//! the capture:
+//! Diagnoses a capture and prints the time per packet. The comparison with `read_capture` shows the cost of the
+//! diagnosis relative to the cost of reading the capture:
 //!
 //! ```sh
 //! cargo run --release -p dupack-wire --example make_capture -- big.pcap

@@ -1,5 +1,5 @@
-//! Comparison of time budgets with the knowledge of simulated senders. Random transfers are captured at both ends, and
-//! the errors of their diagnoses are given in percent of the duration of the transfer.
+//! Comparison of diagnosed time budgets with the truth that simulated senders know. Random transfers are captured at
+//! both ends, and the errors of their diagnoses are given in percent of the duration of the transfer.
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin limits -- [COUNT] [SEED] [--off PERCENT] [--only WORD] [--keep FOLDER]

@@ -61,7 +61,7 @@ fn diagnosis(path: &Path) -> Fallible<Diagnosis> {
 const TIMEOUTS: [&str; 3] = ["1", "14", "15"];
 /// Values of `rtype` in tcprs that have no meaning here: unknown types, and packets that are not retransmissions.
 const LEFT_OUT: [&str; 3] = ["0", "6", "12"];
-/// Tolerance of times in microseconds. It is necessary because one program rounds and the other truncates.
+/// Tolerance of times in microseconds. A tolerance is necessary because one program rounds and the other truncates.
 const SAME_US: u64 = 2;
 
 #[derive(Default)]

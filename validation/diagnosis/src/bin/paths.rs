@@ -10,8 +10,9 @@
 //! With `why`, every wrong answer is printed; QUANTITY selects the answers about quantities whose names begin with it.
 //! With `what-if`, the transfer times of two other senders are predicted for COUNT transfers, and for the same number
 //! of transfers that share their bottleneck with flows which are not in any capture. Every wrong prediction is printed,
-//! and with `why` all predictions. Some of these flows send only after the transfer. No capture can reveal them, so
-//! their transfers are counted separately. With `of`, the findings about the worst connection of a capture are printed.
+//! and with `why` all predictions. Some of these flows send only after the transfer, so that no capture can reveal
+//! them. Transfers with such flows are counted separately. With `of`, the findings about the worst connection of a
+//! capture are printed.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_diagnosis::{ConnectionFindings, Flow, diagnose};

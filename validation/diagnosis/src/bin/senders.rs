@@ -5,8 +5,8 @@
 //! cargo run --release --manifest-path validation/Cargo.toml --bin senders -- [--seeds FROM..TO] [--only WORD] [--stack RECOVERY/CONTROL] [--end sender|receiver] [--verbose]
 //! ```
 //!
-//! With `--stack`, this sender is used for all transfers. It may be a sender that the seeds never choose. The program
-//! prints the transfers with a wrong diagnosis, or all transfers with `--verbose`.
+//! With `--stack`, all transfers use this sender, which may be a sender that the seeds never choose. The program prints
+//! the transfers with a wrong diagnosis, or all transfers with `--verbose`.
 
 use std::{env, fmt};
 

@@ -1,5 +1,5 @@
-//! Comparison of diagnosed retransmissions of simulated transfers with the knowledge of their senders: a table by
-//! stack.
+//! Comparison of the diagnosed retransmissions of simulated transfers with the truth that their senders know: a table
+//! with a row for each stack.
 //!
 //! `cargo run --release --manifest-path validation/Cargo.toml --bin truth -- [TRANSFERS PER STACK] [SEED] [why] [needs]
 //! [without-ids] [STACK]`; with `why`, every retransmission with a wrong class is printed; with `needs`, every

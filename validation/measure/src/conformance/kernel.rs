@@ -2,8 +2,9 @@
 //! script.
 //!
 //! The settings in a new namespace are the kernel's defaults, but the congestion control cannot be set there. Therefore
-//! a line is added to each script that chooses the control for its first socket: CUBIC unless the script requests
-//! another one. Another line gives the device a plain queue, because a fair queue would pace the packets.
+//! a line is added to each script, which chooses the control of the script's first socket: CUBIC, unless the script
+//! requests another control. Another added line gives the device a plain queue, because a fair queue would pace the
+//! packets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,14 +19,14 @@ pub struct Kernel<'p> {
     release: String,
 }
 
-/// Tolerance of times in microseconds. It is necessary because a machine is not always on time.
+/// Tolerance of times in microseconds. A tolerance is necessary because the machine may send a packet late.
 const TOLERANCE_US: u32 = 10_000;
 
 /// Maximum duration of a script, in seconds.
 const LONGEST_S: &str = "60";
 
-/// Maximum number of attempts before a script counts as failed. They are necessary because packets are late on a busy
-/// machine.
+/// Maximum number of attempts before a script counts as failed. Several attempts are necessary because packets are late
+/// on a busy machine.
 const TRIES: usize = 3;
 
 /// A script that passes with every kernel.
@@ -35,7 +36,7 @@ const TRIAL: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 close(3) = 
 const QUEUE: &str = "tc qdisc replace dev tun0 root pfifo";
 
 impl<'p> Kernel<'p> {
-    /// Checks the requirements, and returns an error if one is missing.
+    /// Checks the requirements, and returns an error if a requirement is missing.
     pub fn new(packetdrill: &'p Path) -> Result<Self, String> {
         let mut namespace = Command::new("unshare");
         namespace.args(["--net", "true"]);

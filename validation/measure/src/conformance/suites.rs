@@ -21,11 +21,11 @@ pub struct Suite {
     pub key: String,
     pub name: String,
     pub source: String,
-    /// File that exists in every folder of these scripts, relative to the folder. It identifies the suite.
+    /// File by which a folder with the scripts of this suite is recognised, relative to the folder.
     marker: String,
     /// A note about the scripts.
     pub note: Option<String>,
-    /// MTU that the runner of the suite sets in IPv6 scripts without an MTU of their own.
+    /// MTU, in bytes, that the runner of the suite sets for IPv6 scripts that set no MTU.
     pub mtu_ipv6: Option<u16>,
     /// Folders about recovery and congestion control.
     #[serde(default)]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-/// The needed part of a card of `dupack evaluate`.
+/// The part of a card of `dupack evaluate` that is needed here.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Card {
     pub stack: String,

@@ -34,7 +34,8 @@ pub fn cards(cards: &[Card]) -> String {
     out
 }
 
-/// Returns the table of the senders that meet or do not meet each rule, and the rules that no card distinguishes.
+/// Returns the table with the numbers of senders that meet and do not meet each rule, and the rules that no card
+/// distinguishes.
 pub fn rules(ten: &[Card], broken: &[Card]) -> String {
     let all = [ten, broken].concat();
     let mut out = "| criterion | meets | does not meet | cannot be told | broken senders that do not meet it |\n\

@@ -1,5 +1,5 @@
-//! `cargo measure evaluation`: the cards of docs/evaluation.md, the differences between the rules, and the stability of
-//! the verdicts.
+//! `cargo measure evaluation`: makes the cards of docs/evaluation.md, and measures the differences between the rules
+//! and the stability of the verdicts.
 
 mod cards;
 mod cards_page;
@@ -125,7 +125,7 @@ fn evaluate(folder: &Path, words: &[&str], is_quick: bool) -> Result<Vec<Card>, 
     Card::read(&folder.join("card.json"))
 }
 
-/// Returns the cards of the broken senders. Returns an error if a card is not as expected.
+/// Returns the cards of the broken senders. Returns an error if a card differs from the expected card.
 fn broken(folder: &Path) -> Result<Vec<Card>, String> {
     let name = folder.display().to_string();
     let example = ["run", "--release", "--package", "dupack-broken-senders"];

@@ -16,7 +16,7 @@ pub struct Machine {
     load: f64,
 }
 
-/// Load above which times depend more on the machine than on the simulators.
+/// Load average above which times depend more on the load of the machine than on the simulators.
 const LOAD_MAX: f64 = 0.5;
 
 impl Machine {

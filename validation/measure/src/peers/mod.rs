@@ -58,7 +58,7 @@ const PAGE: &str = "docs/performance.md";
 /// Name of the table of costs by window. One program measures the whole table, so it is not a row of samples.
 const WINDOW: &str = "window";
 
-/// Total time in seconds after which an entry has no further rounds.
+/// Total time of an entry, in seconds, after which no further rounds of the entry begin.
 const SECONDS_ENOUGH: f64 = 120.0;
 
 /// Sections of the page that other programs measure: `python/benchmarks/algorithms.py` and `cargo bench -p

@@ -257,7 +257,7 @@ impl Page<'_> {
         }
         let commits = self.store.commits();
         for (commit, rows) in &commits {
-            // The rounds of a row may be measured with different commits.
+            // Different rows, and different rounds of a row, may be measured with different commits.
             let rows = rows.iter().copied().collect::<Vec<_>>().join(", ");
             let rows = (commits.len() > 1).then(|| format!(" (rows: {rows})"));
             text += &format!("- dupack: commit {commit}{}\n", rows.unwrap_or_default());
@@ -269,7 +269,7 @@ impl Page<'_> {
     }
 }
 
-/// Returns the text that says if a target is reached by either build.
+/// Returns a text that states if the release build or the optimised build reaches a target.
 fn word(release: Option<Reached>, optimised: Option<Reached>) -> &'static str {
     match (release, optimised) {
         (None, None) => "",

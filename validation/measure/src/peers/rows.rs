@@ -22,7 +22,8 @@ pub struct Entry {
     /// Number of simultaneous processes. Each process does all the work.
     pub at_once: usize,
     pub reading: Reading,
-    /// The part of the row's work that this entry does, if all of the work would take minutes.
+    /// The part of the row's work that this entry does. An entry does only a part if all of the work would take
+    /// minutes.
     pub part: Portion,
     pub length: Length,
 }
@@ -57,7 +58,7 @@ pub enum Length {
 pub enum Reading {
     /// In a line `packets=N setup_s=S run_s=S rss_kb=K`. All fields except the first are optional.
     Line,
-    /// The output does not contain the number, but the number is known.
+    /// The output does not contain the number. This value is the known number.
     Known(u64),
     /// In the line of `wifi-chain.cc`. Its third field is the goodput in bit/s over this number of seconds, which is
     /// converted to packets of 1000 bytes.
@@ -75,8 +76,8 @@ pub enum Goal {
     PacketsPerSecond(f64),
     /// Minimum ratio of dupack's speed to the speed of the fastest other program.
     TimesTheFastest(f64),
-    /// Minimum speed-up of two threads over one thread. The third variant is two independent processes with one thread
-    /// each; their speed is the maximum that the machine allows.
+    /// Minimum speed-up of two threads over one thread. The third variant consists of two independent processes with
+    /// one thread each; their speed is the maximum that the machine allows.
     SpeedUp(f64),
     /// Maximum memory per flow in bytes, from the difference between the last two variants, whose flows have not
     /// started and have no window yet. In the first two variants, the same flows are in operation.

@@ -92,7 +92,7 @@ impl Entry {
         let outputs = processes.into_iter().map(|p| p?.wait_with_output());
         let outputs: Vec<_> = outputs.collect::<Result<_, _>>().map_err(cannot_start)?;
         let seconds = started.elapsed().as_secs_f64();
-        // The output of a process that failed is more informative.
+        // Prefer the output of a process that failed, because it is more informative.
         let worst = outputs.iter().find(|output| !output.status.success());
         let output = worst.or(outputs.last()).ok_or("nothing to run")?;
         let stdout = String::from_utf8_lossy(&output.stdout);
@@ -220,7 +220,8 @@ impl Store {
 fn examples(build: Build) -> String {
     match build {
         Build::Release => "target/release/examples".to_owned(),
-        // Without a compiler, the reader of the page cannot run any of the programs.
+        // An error means that no compiler is installed. In this case, the reader of the page cannot run any of the
+        // programs.
         Build::Optimised => crate::optimise::examples().unwrap_or_default(),
     }
 }

@@ -1,4 +1,4 @@
-//! The simulators: how they are found and built, and their versions.
+//! Locations, builds and versions of the simulators.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -35,7 +35,7 @@ impl Reached {
 
 impl GoalResult {
     /// Compares the best round of a build of dupack with the target, because other load on a shared machine can only
-    /// increase the time. The median is shown next to it.
+    /// increase the time. The median is shown next to the best round.
     pub fn of(row: &Row, build: Simulator, store: &Store) -> Self {
         let measured = Measured { row, build, store };
         let aim = aim(row.goal);
@@ -211,7 +211,7 @@ pub fn ratio(row: &Row, entry: &Entry, build: Simulator, store: &Store) -> Optio
     Spread::of(paired(row, entry, ours, store, of))
 }
 
-/// Compares two entries by `of` in each round in which both finished.
+/// Applies `of` to the samples of two entries, for each round in which both entries finished.
 fn paired(
     row: &Row,
     one: &Entry,

@@ -27,7 +27,8 @@ const fn setting(rate_mbps: u32, burst: u32, limit: u32, load: f64, train: u32) 
     }
 }
 
-/// In these settings, all waits last for milliseconds, so that late wake-ups of the system do not matter.
+/// The settings of the comparison. In these settings, packets wait for milliseconds, so that late wake-ups of the
+/// system do not matter.
 pub const SETTINGS: [Setting; 7] = [
     setting(1, 5_000, 50_000, 1.5, 1),
     setting(2, 10_000, 30_000, 0.9, 4),

@@ -1,4 +1,4 @@
-//! Load of a queue. It is generated from a seed and is the same for both programs.
+//! Load of a queue. The load is generated from a seed and is the same for both programs.
 
 use std::fmt::Write;
 

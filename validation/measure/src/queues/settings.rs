@@ -49,7 +49,7 @@ pub enum Load {
 pub struct Setting {
     pub discipline: Discipline,
     pub rate_mbps: u32,
-    /// Factor of CoDel's target and interval, or of PIE's target.
+    /// Factor by which CoDel's target and interval, or PIE's target, are multiplied.
     pub patience: u32,
     /// RED's thresholds in packets.
     pub thresholds: (u32, u32),

@@ -1,5 +1,5 @@
 //! `cargo measure wire-speed`: measures the throughput over a TUN device to and from this machine's kernel. Our
-//! endpoint, smoltcp and a second kernel take turns. The command writes a page about the results.
+//! endpoint, smoltcp and a second kernel are measured in turn. The command writes a page about the results.
 
 mod runs;
 mod wire_speed_page;
@@ -41,9 +41,9 @@ pub struct Sample {
     pub run: Run,
     pub bytes: f64,
     pub seconds: f64,
-    /// Processor time in seconds of the thread of the endpoint or the relay.
+    /// Processor time of the thread of the endpoint or the relay, in seconds.
     pub endpoint_s: f64,
-    /// Processor time in seconds of the program on the kernel's side.
+    /// Processor time of the program on the kernel's side, in seconds.
     pub program_s: f64,
 }
 

@@ -54,7 +54,7 @@ pub(super) struct Aggregation {
 
 impl Aggregation {
     /// Begins a new interval. The delivered data of the last interval is kept, as in the draft: the next ACK either
-    /// finds the rate below the expected rate, or begins a new interval.
+    /// begins a new interval, if the delivered data does not exceed the expected data, or adds to it.
     pub(super) fn restart(&mut self, now: Instant) {
         self.interval_start = now;
     }

@@ -73,7 +73,7 @@ impl Bbr {
             if let Some(undo) = &mut self.undo {
                 undo.state = Some(State::Startup);
             }
-            // §10.2 sets both flags, §5.3.1.3 only the second. The first is used only in UP.
+            // §10.2 sets both flags, §5.3.1.3 only the second. The first flag is used only in ProbeBW_UP.
             self.full_pipe.now = true;
             self.full_pipe.reached = true;
             self.inflight_longterm = self.bdp().max(self.signals.inflight_latest);

@@ -275,7 +275,7 @@ fn loss_while_cruising_is_answered_for_the_short_term_only() {
 
 #[test]
 fn samples_limited_by_the_application_do_not_lower_the_bandwidth() {
-    // §10.22, §5.5.4.
+    // An application-limited sample counts only if it raises the bandwidth (§10.22, §5.5.4).
     let mut bbr = settled(ProbeBwRefill);
     let low = RateSample {
         delivery_rate: RATE / 10.0,
@@ -467,7 +467,8 @@ fn a_dsack_counts_once_and_only_for_data_sent_twice() {
 
 #[test]
 fn transmissions_by_timers_of_an_idle_application_begin_a_bubble() {
-    // §4.1.2.4: writes and timers are such events; a retransmission caused by an ACK is not.
+    // New data and retransmissions by timers begin an application-limited phase; a retransmission caused by an ACK does
+    // not (§4.1.2.4).
     let after = |why, transmissions| {
         let mut bbr = settled(ProbeBwCruise);
         let board = testing::outstanding(3, bbr.now);

@@ -16,7 +16,7 @@ pub(super) struct LongTerm {
     /// Rate of the last interval, or of the detected policer.
     bw: Option<f64>,
     state: State,
-    /// Number of round trips in the current interval, or since the policer's rate is in use.
+    /// Number of round trips in the current interval, or since the policer's rate came into use.
     rounds: u64,
     /// Start of the interval: its time, and the bytes delivered and lost by then.
     since: Instant,

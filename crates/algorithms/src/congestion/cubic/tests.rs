@@ -221,7 +221,7 @@ fn in_whole_segments_the_window_grows_by_one_for_n_acknowledged() {
     let mut b = linux(48.0, 48.0);
     assert_eq!(slowly(&mut b, 9), 48.0);
     assert_eq!(slowly(&mut b, 1), 49.0);
-    // 20 more segments. At t = 2 s the target is 51, and ⌊49/2⌋ = 24 is not below 20.
+    // The next increase also takes 20 segments. At t = 2 s the target is 51, and ⌊49/2⌋ = 24 is not below 20.
     assert_eq!(slowly(&mut b, 9), 49.0);
     assert_eq!(slowly(&mut b, 1), 50.0);
     // At t = 2.5 s the target is 48 + 6 and n = ⌊50/4⌋ = 12, so the segments counted so far cause an earlier increase.
@@ -252,7 +252,7 @@ fn in_whole_segments_time_stands_still_only_while_nothing_is_outstanding() {
         let last_sent = now - Duration::from_millis(50 * before);
         let resumed = idle.now;
         idle.control().on_idle_end(resumed, last_sent);
-        // As without the idle period: one segment for 20.
+        // As without the idle period, the window grows by one segment for 20 segments.
         assert_eq!(slowly(&mut idle, 8), 48.0);
         assert_eq!(slowly(&mut idle, 1), 49.0);
     }

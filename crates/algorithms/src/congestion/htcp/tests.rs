@@ -104,7 +104,7 @@ fn the_longest_round_trip_is_no_outlier_and_fades() {
     assert!((control.memory.rtt_max - 0.080).abs() < 1e-12);
     control.measure_rtt(MS(100), false);
     assert!((control.memory.rtt_max - 0.080).abs() < 1e-12);
-    // 60 + 20 · 0.95.
+    // The maximum round-trip time becomes 60 + 20 · 0.95 = 79 ms.
     control.begin_event(Instant::ZERO);
     assert!((control.memory.rtt_max - 0.079).abs() < 1e-12);
 }

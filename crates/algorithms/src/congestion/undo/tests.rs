@@ -217,7 +217,7 @@ fn timed_out_in(setup: Setup, signs: &[(&str, Value)], segments: u64) -> Timelin
 
 #[test]
 fn f_rto_sends_new_data_and_the_second_ack_decides() {
-    // RFC 5682 §2.1, without SACK.
+    // F-RTO without SACK follows RFC 5682 §2.1.
     for recovery in [newreno::entry, tahoe::entry] {
         let mut t = timed_out(recovery(), &[FRTO_SECOND], 100);
         assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");

@@ -27,7 +27,7 @@ pub enum Sampling {
 ///
 /// The procedure as printed ([`Counting::Printed`]) does not match its description: in the paper's own example it
 /// counts 35 segments of 30. An ACK that covers n announced segments counts for one of them, and all n are subtracted
-/// from the announced number; subtracting n − 1 ([`Counting::Once`]) makes it 30.
+/// from the announced number; with n − 1 ([`Counting::Once`]), the count is 30.
 #[derive(Clone, Copy, Debug)]
 pub struct AckedCount {
     counting: Counting,

@@ -46,7 +46,7 @@ fn the_whole_window_is_retransmitted_at_once() {
 
 #[test]
 fn an_advance_within_the_bulk_starts_the_timer_anew() {
-    // RFC 6298 §5.3.
+    // Only an ACK of new data restarts the timer (RFC 6298 §5.3).
     let mut t = third_duplicate(Setup::new(entry()).answered_by(previous::entry()));
     assert_eq!(t.rto_at(), Some(1000));
     t.receive(201, ack(0));

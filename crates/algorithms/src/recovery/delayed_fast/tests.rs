@@ -23,8 +23,8 @@ fn one_loss_is_repaired_and_nothing_else_happens() {
         assert_eq!(t.receive(ms, ack(0).sack(1, end)), new);
         assert_eq!((t.cwnd(), t.in_flight()), (8.0, 8.0));
     }
-    // ACKs of 8 and 9, and of the retransmission of 0: everything that was in flight at the loss. The window grows by
-    // 1/8.
+    // Segments 8 and 9 and the retransmission of 0 are acknowledged, which is everything that was in flight at the
+    // loss. The window grows by 1/8.
     t.receive(200, ack(0).sack(1, 9));
     t.receive(201, ack(0).sack(1, 10));
     t.receive(202, ack(10));
@@ -61,8 +61,8 @@ fn a_second_loss_cuts_the_window() {
     assert_eq!(stats.loss_events, 1);
 }
 
-/// Returns a timeline in which 0 is lost, and also 9, which is in flight when the loss of 0 is detected. The loss of 9
-/// is detected after the retransmission of 0 has arrived.
+/// Returns a timeline in which segments 0 and 9 are lost. Segment 9 is in flight when the loss of 0 is detected. The
+/// loss of 9 is detected after the retransmission of 0 has arrived.
 fn after_the_repair(second_loss: &'static str) -> Timeline {
     let mut t = start(Setup::new(entry()).set("second_loss", second_loss));
     for (ms, end) in (102..107).zip(4..) {
@@ -79,7 +79,7 @@ fn after_the_repair(second_loss: &'static str) -> Timeline {
 #[test]
 fn after_the_repair_a_loss_is_the_second_or_another_first() {
     let t = after_the_repair("window");
-    // 9 to 18 are outstanding, and the window is half of ten. Six of these segments are in flight.
+    // Segments 9 to 18 are outstanding, and the window is half of ten. Six of these segments are in flight.
     assert_eq!((t.sent(), t.cwnd()), ("", 5.0));
     assert_eq!(t.sender().stats().loss_events, 1);
     let t = after_the_repair("repair");

@@ -118,7 +118,7 @@ fn after_a_timeout_earlier_retransmissions_are_repeated_without_waiting() {
         .set("after_rto", "resume")
         .window(8.0)
         .start(100);
-    // 0 and 1 are retransmitted, both retransmissions are lost, and the arrival of 8 shows this to the sender.
+    // Segments 0 and 1 are retransmitted. Both retransmissions are lost, and the arrival of 8 shows this to the sender.
     assert_eq!(t.receive(100, ack(0).sack(2, 7)), "fack:0 fack:1 new:8");
     assert_eq!(t.receive(200, ack(0).sack(2, 9)), "");
     assert!(t.wait(2000).starts_with("rto:0"));

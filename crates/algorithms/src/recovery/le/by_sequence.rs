@@ -17,9 +17,9 @@
 //! Readings: the highest byte is the highest that any SACK block has named so far, because one ACK cannot contain all
 //! blocks. An ACK counts if it is an advance or a duplicate.
 //!
-//! **No scan.** All segments in flight below the highest SACK gain one with each ACK, so only the time at which a
-//! segment got there matters. The segments are queued in that order, and the front is lost first. A segment enters when
-//! the highest SACK passes it, and each time it is retransmitted: amortised O(1).
+//! **No scan.** All segments in flight below the highest SACK gain one with each ACK, so only the time at which the
+//! highest SACK passed a segment matters. The segments are queued in the order of these times, and the front is lost
+//! first. A segment enters when the highest SACK passes it, and each time it is retransmitted: amortised O(1).
 
 use alloc::collections::VecDeque;
 
@@ -51,7 +51,7 @@ pub(super) enum DupCount {
 pub(super) struct BySequence {
     /// Number of ACKs that counted.
     acks: u64,
-    /// Transmissions below the highest SACK, each with the value of `acks` when it got there.
+    /// Transmissions below the highest SACK, each with the value of `acks` when it was added.
     below: VecDeque<(Transmission, u64)>,
     /// First segment that the highest SACK has not passed.
     passed: SegmentId,

@@ -134,7 +134,7 @@ impl Reordering {
         late_by.map_or(self.least, |count| (count + 1).min(self.most))
     }
 
-    /// Handles a timeout, which is no loss detection of LE, and returns the new threshold.
+    /// Handles a timeout, which is not part of LE's loss detection, and returns the new threshold.
     pub(super) fn time_out(&mut self, threshold: usize, board: &Scoreboard) -> usize {
         self.judged.clear();
         self.first = board.first().0;

@@ -273,7 +273,7 @@ fn three_later_transmissions_acknowledged_make_a_loss() {
 
 #[test]
 fn only_the_first_retransmission_of_a_loss_event_leaves_at_once() {
-    // LE §2.2.4: 1 and 2 are lost, and both losses are detected by the same ACK.
+    // Segments 1 and 2 are lost, and the same ACK reveals both losses (LE §2.2.4).
     let mut t = lossy();
     assert_eq!(t.receive(101, ack(1).sack(3, 4)), "new:9");
     assert_eq!(t.receive(102, ack(1).sack(3, 5)), "new:10");
@@ -311,11 +311,11 @@ fn a_lost_retransmission_is_found_and_the_window_cut_once_in_a_round_trip() {
     }
     let sent = t.transmits().len();
     assert_eq!(sent, 1, "in flight has come down to the window");
-    // 8, 9 and 10 were sent before the retransmission of 1 and do not count against it.
+    // Segments 8, 9 and 10 were sent before the retransmission of 1 and do not count against it.
     for (ms, end) in [(200, 9), (201, 10), (202, 11)] {
         assert_ne!(t.receive(ms, ack(1).sack(2, end)), "order:1");
     }
-    // 11, 12 and 13 were sent later. The second loss is detected more than an RTT after the first.
+    // Segments 11, 12 and 13 were sent later. The second loss is detected more than an RTT after the first.
     let before = t.cwnd();
     t.receive(206, ack(1).sack(2, 12));
     t.receive(300, ack(1).sack(2, 13));
@@ -326,7 +326,7 @@ fn a_lost_retransmission_is_found_and_the_window_cut_once_in_a_round_trip() {
 
 #[test]
 fn losses_within_a_round_trip_are_one_event() {
-    // 1 and 6 are lost, and the losses are detected 4 ms apart.
+    // Segments 1 and 6 are lost, and the losses are detected 4 ms apart.
     let mut t = lossy();
     for (ms, end) in [(101, 3), (102, 4), (103, 5), (104, 6)] {
         t.receive(ms, ack(1).sack(2, end));
@@ -340,8 +340,8 @@ fn losses_within_a_round_trip_are_one_event() {
 
 #[test]
 fn an_ack_too_soon_after_a_retransmission_is_not_its_own() {
-    // 1 is only delayed: it arrives just after it was retransmitted. Its ACK must not be attributed to the
-    // retransmission, which is newer than 5 to 10.
+    // Segment 1 is only delayed: it arrives just after it was retransmitted. Its ACK must not be attributed to the
+    // retransmission, which was sent after segments 5 to 10.
     let mut t = lossy();
     t.receive(101, ack(1).sack(2, 3));
     t.receive(102, ack(1).sack(2, 4));
@@ -368,7 +368,7 @@ fn a_segment_into_the_empty_pipe_starts_the_timer_anew() {
     for (ms, end) in [(100, 2), (101, 3)] {
         assert_eq!(t.receive(ms, ack(0).sack(1, end)), "");
     }
-    // After the third ACK nothing is in flight, and then only the retransmission.
+    // After the third ACK, nothing is in flight. Then only the retransmission is in flight.
     assert_eq!(t.receive(500, ack(0).sack(1, 4)), "order:0");
     assert!(t.rto_at().is_some_and(|at| at >= 1500));
 }
@@ -422,7 +422,7 @@ fn every_place_of_the_three_survivors_is_good_enough() {
 #[test]
 fn a_single_survivor_is_enough_if_the_timer_is_patient() {
     // The ACK of the survivor permits one new segment, whose ACK permits one more, whose ACK is the third: two round
-    // trips. The paper's 29 assumes a timer that does not wait for them; the timeout here is 1 s.
+    // trips. The paper's limit of 29 losses assumes a timer that expires before that; the timeout here is 1 s.
     let mut lost = [true; 32];
     assert_eq!(timeouts("immediate", &lost), 1, "nothing is left");
     for survivor in 0..32 {
@@ -458,7 +458,8 @@ fn late(threshold: &'static str) -> crate::testing::Timeline {
 
 #[test]
 fn a_segment_as_late_as_one_before_is_not_lost_again() {
-    // Four ACKs counted against 1, so five are needed from now on. 6 is as late as 1 was: 7, 8, 9 and 10 overtake it.
+    // Four ACKs counted against 1, so five are needed from now on. Segment 6 is as late as segment 1 was: 7, 8, 9 and
+    // 10 overtake it.
     let overtaken = |threshold| {
         let mut t = late(threshold);
         for (ms, end) in (110..114).zip(8..) {
@@ -486,7 +487,8 @@ fn a_dsack_shows_a_late_segment_later() {
     t.receive(200, ack(1).sack(2, 9));
     t.receive(201, ack(1).sack(2, 10));
     t.receive(203, ack(10));
-    // The DSACK reports that 1 arrived twice: from now on nine ACKs show a loss, and 12 is not lost after eight.
+    // The DSACK reports that segment 1 arrived twice. From now on, nine ACKs show a loss, so segment 12 is not lost
+    // after eight.
     t.receive(204, ack(11).sack(1, 2));
     let before = t.sender().stats().retransmissions;
     t.write(100);

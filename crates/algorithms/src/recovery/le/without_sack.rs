@@ -21,8 +21,8 @@
 //! in flight = outstanding − lost − attributed to duplicate ACKs
 //! ```
 //!
-//! Lost ACKs delay the detection of a loss, and never cause a false one. Unlike NewReno, it has no recovery phase: the
-//! window is reduced at most once per round trip, and continues to grow.
+//! Lost ACKs delay the detection of a loss, and never cause a false one. Unlike NewReno, this variant of LE has no
+//! recovery phase: the window is reduced at most once per round trip, and continues to grow.
 //!
 //! Cost: a transmission enters and leaves a queue once. Amortised O(1).
 
@@ -149,7 +149,7 @@ impl WithoutSack {
             }
             slot.len = segment.len;
         }
-        // The first segment has not arrived, whatever its state was.
+        // The ACK shows that the first segment has not arrived, so it cannot be `Gone`.
         if self
             .slots
             .front()

@@ -41,7 +41,7 @@ fn draft_nishida_case_1_small_window() {
         assert_eq!(t.receive(11, ack(0)), "");
         assert_eq!(t.receive(12, ack(0)), "dupacks:0 new:4");
         assert_eq!(t.ssthresh(), 2.0);
-        // Line 10 acknowledges both; line 11.
+        // Line 10 acknowledges everything, and line 11 responds.
         t.receive(24, ack(5));
         assert_exit(&t, full_ack, 5);
     }
@@ -129,11 +129,11 @@ fn three_losses(setup: Setup) -> Timeline {
 #[test]
 fn each_partial_ack_repairs_one_loss_and_keeps_the_window_full() {
     let mut t = three_losses(Setup::new(entry()));
-    // 12 and 13 arrive: two more duplicate ACKs.
+    // Segments 12 and 13 arrive, which causes two more duplicate ACKs.
     assert_eq!(t.receive(200, ack(0)), "new:15");
     assert_eq!(t.receive(201, ack(0)), "new:16");
-    // Partial ACK: 3 segments are acknowledged, and one is added back. Otherwise FlightSize and the inflation shrink by
-    // the same amount.
+    // The partial ACK acknowledges 3 segments, and one is added back to the inflation. Otherwise FlightSize and the
+    // inflation shrink by the same amount.
     assert_eq!(t.receive(202, ack(3)), "partial:3 new:17");
     assert_eq!((t.cwnd(), t.in_flight()), (6.0, 6.0));
     assert_eq!(t.receive(208, ack(3)), "new:18");
@@ -141,7 +141,7 @@ fn each_partial_ack_repairs_one_loss_and_keeps_the_window_full() {
     assert_eq!(t.sender().stats().loss_events, 1);
     // `recover` is 14, so the ACK of 13 is still partial, although nothing below 14 is missing any more.
     assert_eq!(t.receive(303, ack(13)), "partial:13 new:20");
-    // Full ACK: seven segments are in flight, alg3 permits eight, and the window is six.
+    // This ACK is full. Seven segments are in flight, alg3 permits eight, and the window is six.
     assert_eq!(t.receive(400, ack(14)), "");
     assert_eq!((t.cwnd(), t.in_flight()), (6.0, 7.0));
     assert_eq!(t.sender().stats().timeouts, 0);

@@ -39,7 +39,8 @@ fn any_network_is_survived() {
 
 #[test]
 fn three_sacked_segments_begin_a_recovery_paced_by_prr() {
-    // Of 1 to 10, 1 is lost. The first two SACKs permit new data; with the third, the reordering window is zero.
+    // Of segments 1 to 10, segment 1 is lost. The first two SACKs permit new data; with the third, the reordering
+    // window is zero.
     let mut t = ten(rack(), 40);
     assert_eq!(t.sent(), "new:10");
     assert_eq!(t.receive(101, ack(1).sack(2, 3)), "limited:11");
@@ -55,7 +56,7 @@ fn three_sacked_segments_begin_a_recovery_paced_by_prr() {
         })
         .collect();
     assert_eq!(sent, ["", "new:13", "", "new:14", "", ""]);
-    // The bytes in flight have decreased to ssthresh: 1 and 11 to 14.
+    // The data in flight has decreased to ssthresh: segments 1 and 11 to 14.
     assert_eq!(t.in_flight(), 5.0);
     // The recovery ends at ssthresh, without growth, when everything up to 12 is acknowledged.
     t.receive(202, ack(12));
@@ -98,13 +99,13 @@ fn without_prr_the_window_is_cut_at_once() {
 
 #[test]
 fn fewer_than_three_wait_for_the_reordering_window() {
-    // Of 0 to 2, only 1 and 2 remain to be reported, and 1 is lost. Without a third SACK, the loss is detected a
-    // quarter of the minimum RTT, 25 ms, after the ACK was due.
+    // Of segments 0 to 2, only 1 and 2 remain to be reported, and segment 1 is lost. Without a third SACK, the loss is
+    // detected a quarter of the minimum RTT, 25 ms, after the ACK was due.
     let mut t = rack().window(3.0).start(3);
     t.receive(100, ack(1));
     assert_eq!(t.receive(101, ack(1).sack(2, 3)), "");
     assert_eq!(t.wait(125), "");
-    // RACK.rtt is 101 ms: 1 was sent at 0 and is overdue at 101 + 25.
+    // RACK.rtt is 101 ms. Segment 1 was sent at 0 ms and is overdue at 101 + 25 ms.
     assert_eq!(t.wait(126), "rack:1");
     assert_eq!(t.sender().stats().loss_events, 1);
     assert_eq!(
@@ -117,7 +118,7 @@ fn fewer_than_three_wait_for_the_reordering_window() {
 
 #[test]
 fn a_recovery_that_the_timer_begins_sends_for_later_arrivals() {
-    // All of 1 to 12 except 2 and 3 are in flight or lost: RecoverFS is 10, ssthresh is 5.
+    // Of segments 1 to 12, all except 2 and 3 are in flight or lost: RecoverFS is 10, ssthresh is 5.
     let mut t = ten(rack(), 40);
     assert_eq!(t.receive(101, ack(1).sack(2, 3)), "limited:11");
     assert_eq!(t.receive(102, ack(1).sack(2, 4)), "limited:12");
@@ -153,8 +154,8 @@ fn the_age_is_that_of_the_segment_sent_last_or_last_in_the_stream() {
     let found = |rtt_of| {
         let mut t = ten(rack().set("rtt_of", rtt_of), 40);
         assert_eq!(t.receive(150, ack(2)), "new:11");
-        // 2 was sent at 0 and 11 at 150: RACK.rtt is 100 or 250 ms, and a segment sent at 0 is overdue after 125 or 275
-        // ms.
+        // Segment 2 was sent at 0 ms and segment 11 at 150 ms. RACK.rtt is 100 or 250 ms, so a segment sent at 0 ms is
+        // overdue after 125 or 275 ms.
         t.receive(250, ack(3).sack(11, 12)).contains("rack:3")
     };
     assert!(found("last-sent"));
@@ -163,7 +164,7 @@ fn the_age_is_that_of_the_segment_sent_last_or_last_in_the_stream() {
 
 #[test]
 fn the_first_segment_sent_again_restarts_the_timer_where_it_does_in_linux() {
-    // 1 is lost, and retransmitted at 103 ms; the timeout is one second.
+    // Segment 1 is lost, and retransmitted at 103 ms; the timeout is one second.
     for (word, expires) in [("advance", 1100), ("head", 1103), ("retransmission", 1103)] {
         let mut t = ten(rack().set("rto_timer", word), 40);
         for end in 3..=5 {
@@ -172,7 +173,8 @@ fn the_first_segment_sent_again_restarts_the_timer_where_it_does_in_linux() {
         assert_eq!(t.sent(), "rack:1");
         assert_eq!(t.rto_at(), Some(expires), "{word}");
     }
-    // 1 and 3 are lost. The retransmission of 3, after that of 1, restarts the timer only if every retransmission does.
+    // Segments 1 and 3 are lost. The retransmission of 3, after that of 1, restarts the timer only if every
+    // retransmission does.
     for (word, expires) in [("head", 1103), ("retransmission", 1105)] {
         let mut t = ten(rack().set("rto_timer", word), 40);
         t.receive(101, ack(1).sack(2, 3));
@@ -187,10 +189,10 @@ fn the_first_segment_sent_again_restarts_the_timer_where_it_does_in_linux() {
 #[test]
 fn reordering_once_seen_is_tolerated_in_recovery_too() {
     let mut t = ten(rack(), 40);
-    // 1 arrives after 2: this is reordering.
+    // Segment 1 arrives after segment 2, which shows reordering.
     t.receive(101, ack(1).sack(2, 3));
     t.receive(102, ack(3));
-    // 3 arrives after 4, 5, 6 and 7, within the reordering window of 25 ms.
+    // Segment 3 arrives after 4, 5, 6 and 7, within the reordering window of 25 ms.
     for end in 5..=8 {
         t.receive(100 + u64::from(end), ack(3).sack(4, end));
     }
@@ -208,7 +210,7 @@ fn a_lost_retransmission_is_found() {
     for end in 6..=13 {
         t.receive(98 + u64::from(end), ack(1).sack(2, end));
     }
-    // 13 was sent after the retransmission of 1, and arrives without it.
+    // Segment 13 was sent after the retransmission of segment 1, and arrives, but the retransmission does not.
     let sent = t.receive(210, ack(1).sack(2, 14)).to_owned();
     assert!(sent.starts_with("rack:1"), "{sent}");
     assert_eq!(t.sender().stats().loss_events, 1);
@@ -217,27 +219,27 @@ fn a_lost_retransmission_is_found() {
 
 #[test]
 fn a_lost_tail_is_probed_for_and_repaired() {
-    // Only 0 to 9 are sent; 7, 8 and 9 are lost.
+    // Only segments 0 to 9 are sent, and 7, 8 and 9 are lost.
     let mut t = rack().window(10.0).ssthresh(2.0).start(10);
     for next in 1..=7 {
         t.receive(100 + u64::from(next), ack(next));
     }
-    // SRTT is about 102 ms, and the probe is sent two SRTT after the last ACK. There is no new data, so 9 is
+    // SRTT is about 102 ms, and the probe is sent two SRTT after the last ACK. There is no new data, so segment 9 is
     // retransmitted.
     assert_eq!(t.wait(400), "tlp:9");
     assert!(
         t.rto_at().is_some_and(|at| at > 1200),
         "the RTO starts over"
     );
-    // The SACK of the probe shows that 7 and 8 are overdue by more than the reordering window. PRR permits one segment
-    // for each segment delivered.
+    // The SACK of the probe shows that segments 7 and 8 are overdue by more than the reordering window. PRR permits one
+    // segment for each segment delivered.
     assert_eq!(t.receive(430, ack(7).sack(9, 10)), "rack:7");
     assert_eq!(t.receive(530, ack(8).sack(9, 10)), "rack:8");
     assert_eq!(t.sender().stats().loss_events, 1);
     assert_eq!(t.sender().stats().timeouts, 0);
 }
 
-/// Returns a timeline with ten segments, of which 9 is lost and the probe retransmits it.
+/// Returns a timeline with ten segments, of which segment 9 is lost and retransmitted by the probe.
 fn probe_repeats_nine() -> Timeline {
     let mut t = rack().window(10.0).ssthresh(2.0).start(10);
     for next in 1..=9 {
@@ -258,8 +260,8 @@ fn a_loss_that_only_the_probe_knows_of_cuts_the_window() {
     assert!(t.cwnd() < before);
 }
 
-/// Checks the facts that a differentiation receives: they must be about 9, the tenth transmission, and not about 11,
-/// which is outstanding when the loss is detected.
+/// Checks the facts that a differentiation receives: they must be about segment 9, the tenth transmission, and not
+/// about segment 11, which is outstanding when the loss is detected.
 #[test]
 fn the_loss_that_a_probe_repaired_is_that_of_its_segment() {
     #[derive(Debug)]
@@ -314,7 +316,7 @@ fn new_data_is_the_better_probe() {
     assert_eq!(t.wait(999), "");
     // Without an RTT sample, the probe is sent after 1 s, just before the timeout.
     assert_eq!(t.wait(1000), "tlp:4");
-    // The SACK of the probe shows that the RTT is 100 ms, so 0 to 3 are long overdue.
+    // The SACK of the probe shows that the RTT is 100 ms, so segments 0 to 3 are long overdue.
     assert_eq!(t.receive(1100, ack(0).sack(4, 5)), "rack:0");
 }
 
@@ -342,12 +344,12 @@ fn after_a_timeout_segments_not_overdue_stay_in_flight() {
     // RTO = 100 + 4 · 50 ms after the first sample: the timer expires at 400 ms.
     let mut t = ten(setup, 40);
     assert_eq!(t.sent(), "new:10");
-    // RACK.rtt is 380 ms now, and a segment sent at 0 is overdue at 405 ms.
+    // RACK.rtt is 380 ms now, and a segment sent at 0 ms is overdue at 405 ms.
     assert_eq!(t.receive(380, ack(1).sack(2, 3)), "limited:11");
-    // The timeout considers 1 and 3 to 9 lost, but not 10 and 11, which were sent at 100 and 380 ms.
+    // The timeout considers segments 1 and 3 to 9 lost, but not 10 and 11, which were sent at 100 and 380 ms.
     assert_eq!(t.wait(400), "rto:1");
     assert_eq!((t.cwnd(), t.in_flight()), (1.0, 3.0));
-    // After 10 and 11 have arrived, the window permits the remaining segments.
+    // After segments 10 and 11 have arrived, the window permits the remaining segments.
     t.receive(480, ack(1).sack(10, 11).sack(2, 3));
     t.receive(481, ack(1).sack(10, 12).sack(2, 3));
     assert_eq!(t.receive(500, ack(3).sack(10, 12)), "rto:3 rto:4");
@@ -355,7 +357,7 @@ fn after_a_timeout_segments_not_overdue_stay_in_flight() {
 
 #[test]
 fn a_partial_ack_of_a_lost_segment_is_accounted_for() {
-    // 1 and 2 are lost. When 0.3 of segment 2 is acknowledged, 0.7 of it remains to be retransmitted.
+    // Segments 1 and 2 are lost. When 0.3 of segment 2 is acknowledged, 0.7 of it remains to be retransmitted.
     let mut t = ten(rack(), 40);
     t.receive(101, ack(1).sack(3, 4));
     t.receive(102, ack(1).sack(3, 5));
@@ -372,21 +374,22 @@ fn a_partial_ack_of_a_lost_segment_is_accounted_for() {
 
 #[test]
 fn there_is_no_second_probe_before_a_round_trip_sample() {
-    // RFC 8985 §7.3. 9 was sent twice, so its ACK is no sample. Both copies arrived, which ends the probe episode.
+    // Segment 9 was sent twice, so its ACK is no sample (RFC 8985 §7.3). Both copies arrived, which ends the probe
+    // episode.
     let mut t = probe_repeats_nine();
     t.receive(430, ack(10));
     t.receive(431, ack(10).sack(9, 10));
     assert_eq!(t.write(2), "new:10 new:11");
     assert_eq!(t.sender().next_timeout(), t.sender().rto_at());
-    // 10 was sent once, so its ACK is a sample, and the timer of the next probe is set.
+    // Segment 10 was sent once, so its ACK is a sample, and the timer of the next probe is set.
     t.receive(531, ack(11));
     assert!(t.sender().next_timeout() < t.sender().rto_at());
 }
 
 #[test]
 fn a_safe_ack_sends_one_more_and_one_that_reports_losses_does_not() {
-    // RFC 9937 §6.2. 1 to 6 are lost, and 7 to 9 arrive: ssthresh is 5, and 10 to 12 and the retransmission of 1 are in
-    // flight.
+    // The case is that of RFC 9937 §6.2. Segments 1 to 6 are lost, and 7 to 9 arrive. ssthresh is 5, and segments 10 to
+    // 12 and the retransmission of 1 are in flight.
     let mut t = ten(rack(), 60);
     t.receive(101, ack(1).sack(7, 8));
     t.receive(102, ack(1).sack(7, 9));

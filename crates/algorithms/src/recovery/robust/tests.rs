@@ -73,7 +73,7 @@ fn the_probe_sends_one_for_one_and_one_more() {
 
 #[test]
 fn fewer_duplicates_than_segments_are_a_further_loss() {
-    // 20 is lost, so there are six duplicate ACKs, for which 26 to 31 are sent.
+    // Segment 20 is lost, so there are six duplicate ACKs, for which segments 26 to 31 are sent.
     let mut t = probing();
     for ms in 203..209 {
         t.receive(ms, ack(5));
@@ -86,7 +86,7 @@ fn fewer_duplicates_than_segments_are_a_further_loss() {
     for ms in 305..310 {
         t.receive(ms, ack(20));
     }
-    // ACK of 31: 32 to 37 are in flight. There was no second loss event.
+    // Segment 31 is acknowledged, and segments 32 to 37 are in flight. There was no second loss event.
     t.receive(402, ack(32));
     assert_eq!((t.cwnd(), t.in_flight()), (6.0, 6.0));
     let stats = t.sender().stats();
@@ -102,7 +102,7 @@ fn a_lost_ack_is_no_loss_if_the_next_covers_everything() {
     }
     t.receive(302, ack(25));
     assert_eq!(t.sender().stats().retransmissions, 2);
-    // 7 − 6 + 1 + 6: as if the lost ACK could still arrive.
+    // The window is 7 − 6 + 1 + 6 = 8 segments, as if the lost ACK could still arrive.
     assert_eq!((t.cwnd(), t.sender().stats().recoveries), (8.0, 1));
 }
 

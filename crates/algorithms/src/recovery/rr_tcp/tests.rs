@@ -25,8 +25,8 @@ fn reordering_below_the_threshold_leaves_it() {
 
 #[test]
 fn a_segment_as_late_as_one_before_is_not_lost_again() {
-    // 2 to 6 overtake 1: there are five duplicate ACKs, and 1 arrives shortly after it was retransmitted. Only a DSACK
-    // shows that the first transmission arrived.
+    // Segments 2 to 6 overtake segment 1, which causes five duplicate ACKs. Segment 1 arrives shortly after it was
+    // retransmitted. Only a DSACK shows that the first transmission arrived.
     let mut t = start(Setup::new(entry()));
     for (ms, end) in (101..106).zip(3..) {
         t.receive(ms, ack(1).sack(2, end));
@@ -71,7 +71,7 @@ fn the_threshold_has_a_bound() {
 
 #[test]
 fn a_spurious_cut_is_undone() {
-    // Linux's controls undo it.
+    // Linux's controls undo the reduction.
     let setup = Setup::new(entry()).dialect(Dialect::Linux);
     let mut t = start(setup.controlled_by(reno::entry()));
     for (ms, end) in (101..106).zip(3..) {

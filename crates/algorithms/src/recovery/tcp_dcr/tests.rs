@@ -3,8 +3,8 @@ use crate::catalog::Value;
 use crate::recovery::adversary;
 use crate::testing::{Setup, Timeline, ack};
 
-/// Returns a timeline with ten segments sent at once; the first is acknowledged, and the RTT is 100 ms. 2 to 5 overtake
-/// 1, and each of them permits a new segment.
+/// Returns a timeline with ten segments sent at once; the first is acknowledged, and the RTT is 100 ms. Segments 2 to 5
+/// overtake segment 1, and each of them permits a new segment.
 fn overtaken(setup: Setup) -> Timeline {
     let mut t = setup.window(10.0).ssthresh(2.0).start(100);
     t.receive(100, ack(1));
@@ -53,7 +53,7 @@ fn without_a_delay_it_is_the_standard() {
 #[test]
 fn another_hole_waits_for_a_round_trip_of_its_own() {
     let mut t = overtaken(Setup::new(entry()));
-    // 1 arrives, and now 8 is missing.
+    // Segment 1 arrives, and now segment 8 is missing.
     t.receive(190, ack(8).sack(9, 12));
     t.receive(202, ack(8).sack(9, 13));
     assert_eq!(t.sender().stats().retransmissions, 0);

@@ -22,7 +22,7 @@ fn no_number_of_duplicate_acks_makes_a_loss() {
 
 #[test]
 fn a_segment_in_flight_for_three_of_the_longest_round_trips_is_lost() {
-    // 1 was sent at 0 ms, and the maximum round-trip time was 107 ms.
+    // Segment 1 was sent at 0 ms, and the maximum round-trip time was 107 ms.
     let mut t = start();
     for (ms, end) in (101..108).zip(3..) {
         t.receive(ms, ack(1).sack(2, end));
@@ -31,7 +31,7 @@ fn a_segment_in_flight_for_three_of_the_longest_round_trips_is_lost() {
     t.wait(330);
     let stats = t.sender().stats();
     assert_eq!((stats.loss_events, stats.timeouts), (1, 0));
-    // 1 is retransmitted as soon as the halved window permits it.
+    // Segment 1 is retransmitted as soon as the halved window permits it.
     let mut sent = alloc::string::String::new();
     for (ms, end) in (331..336).zip(10..) {
         sent += t.receive(ms, ack(1).sack(2, end));

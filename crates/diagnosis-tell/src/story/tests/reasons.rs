@@ -1,5 +1,4 @@
-//! Tests of turns, spurious retransmissions, small streams, and causes that a capture at the receiver's end cannot
-//! exclude.
+//! Tests of turns, spurious retransmissions, small streams, and causes that a capture at the receiver cannot exclude.
 
 use dupack_diagnosis::analyse::budget::Stamps;
 use dupack_diagnosis::findings::TurnsTold;
@@ -43,7 +42,8 @@ fn round_trips_of_one_request_at_a_time_are_named_if_they_took_the_time() {
                 .to_owned()
         )
     );
-    // 50 round trips of 40 ms are two fifths of the silence, and data was outstanding for another two fifths.
+    // 50 round trips of 40 ms are two fifths of the time without packets, and data was outstanding for another two
+    // fifths.
     assert_eq!(told(turns(true, 50, 40)).0, "application");
     assert_eq!(told(turns(true, 5, 600)).0, "application");
     assert_eq!(told(None).0, "application");
@@ -58,7 +58,7 @@ fn answers_on_their_way_for_most_of_each_turn_are_named_with_their_time() {
         "one request at a time: 50 turns of about 100 ms; for 80 ms of each turn, the answer was on its way and not yet \
          acknowledged"
     );
-    // The end that sends the requests waits for the other end as well.
+    // The endpoint that sends the requests also waits for the other endpoint.
     assert_eq!(told(true).0, "application");
     let under_way = |idle, pause| {
         let shares = super::shares(&[(Limit::Idle, idle), (Limit::Pause, pause)]);
@@ -123,7 +123,7 @@ fn the_asking_end_waits_for_answers() {
         told(true, 9000),
         "nothing limits the transfer: the application sent nothing for 9.5 of 10 s: it waited for 50 answers"
     );
-    // The requesting end had no request to send. An end that answers waits for requests instead.
+    // The requesting endpoint had no request to send. An end that answers waits for requests instead.
     assert_eq!(
         told(true, 2000),
         "nothing limits the transfer: the application sent nothing for 9.5 of 10 s"
@@ -136,7 +136,8 @@ fn the_asking_end_waits_for_answers() {
             .1
             .ends_with("it waited once for the next request")
     );
-    // If the stream has no turns, no requests are known: the other end may send data that this end only acknowledges.
+    // If the stream has no turns, no requests are known: the other endpoint may send data that this endpoint only
+    // acknowledges.
     let unasked = tell(&plain(&idle, &stalls)).1;
     assert!(
         unasked.ends_with("sent nothing for 9.5 of 10 s"),
@@ -181,7 +182,7 @@ fn bulk_silences_behind_the_bottleneck_may_be_caused_by_it_if_departure_times_ar
     );
     assert_eq!(told(&silent, Place::Sender, None).0, "application");
     assert_eq!(told(&silent, Place::Receiver, Some(1e5)).0, "application");
-    // A tenth of the segments arrive in the same time. No bottleneck is so slow.
+    // Now only a tenth of the segments arrive in the same time. No bottleneck is this slow.
     silent.segments = 100;
     silent.delivered = 100 * MSS;
     assert_eq!(told(&silent, Place::Receiver, None).0, "application");
@@ -265,7 +266,8 @@ fn short_segments_may_wait_for_acks_if_the_times_of_acks_are_unknown() {
     assert!(said.contains("Nagle's algorithm"), "{said}");
     messages.nagle_perhaps = ms(3000);
     assert_eq!(at(&messages, Place::Receiver).0, "application");
-    // Most of the silence is in the middle of messages, as if the remaining segments had been lost.
+    // Most of the time without packets is in the middle of messages, as if the remaining segments of the messages had
+    // been lost.
     messages.cut_short = ms(5000);
     let (name, said) = at(&messages, Place::Receiver);
     assert_eq!(name, "in doubt");

@@ -1,5 +1,5 @@
-//! Answers that an end waits for: answers through a busy bottleneck, answers of one round trip each, and answers at the
-//! end of connections.
+//! Answers that an endpoint waits for: answers through a busy bottleneck, answers of one round trip each, and answers
+//! at the end of connections.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::budget::{Group, Limit};

@@ -1,11 +1,11 @@
-//! A conversation that is captured at each end. Both captures show the same durations of its requests.
+//! A conversation that is captured at each endpoint. Both captures show the same durations of its requests.
 
 use dupack_diagnosis::Requests;
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// One-way delay between both ends, in seconds.
+/// One-way delay between both endpoints, in seconds.
 const WAY: f64 = 0.0015;
 
 /// Transmission time of a full segment, in seconds.
@@ -13,7 +13,7 @@ const GAP: f64 = 0.001;
 
 /// A conversation over a link with a queue of answers.
 struct Conversation {
-    /// The captures at the client's end and at the server's end.
+    /// The captures at the client and at the server.
     ends: [Script; 2],
     at: f64,
     client: u32,
@@ -110,7 +110,7 @@ impl Conversation {
         self.at = over + think;
     }
 
-    /// Returns the requests according to the capture at each end.
+    /// Returns the requests according to the capture at each endpoint.
     fn told(&self) -> [(Requests, String); 2] {
         [0, 1].map(|end| {
             let told = Told::of(&self.ends[end]);

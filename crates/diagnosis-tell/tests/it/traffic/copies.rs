@@ -96,7 +96,7 @@ fn packets_seen_at_two_places_are_sent_once() {
     }
 }
 
-/// Method that returns the side of the sending end, which depends on whether the capture has the SYN.
+/// Method that returns the side of the sending endpoint, which depends on whether the capture has the SYN.
 trait MinOf {
     fn min_of(self, with_syn: bool) -> Side;
 }

@@ -1,4 +1,4 @@
-//! Captures without TCP options, without packets of one end, or with a clock that is too coarse.
+//! Captures without TCP options, without packets of one endpoint, or with a clock that is too coarse.
 
 use dupack_diagnosis::Side;
 use dupack_truth::script::{End, Ip, Link, Script, packet};

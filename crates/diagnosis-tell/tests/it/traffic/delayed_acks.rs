@@ -25,7 +25,7 @@ fn talk(seen_at: End, clock: Clock, turns: u32, think: f64) -> Script {
         Clock::Stamped => packet.stamps((at * 1e3) as u32 + 9000, (heard * 1e3) as u32 + 9000),
         Clock::Plain => packet,
     };
-    // A packet is captured later at the end that receives it.
+    // A packet is captured later at the endpoint that receives it.
     let (up, down) = match seen_at {
         End::Client => (0.0, RTT / 2.0),
         End::Server => (RTT / 2.0, 0.0),

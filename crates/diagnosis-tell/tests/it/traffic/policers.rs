@@ -8,7 +8,7 @@ use dupack_diagnosis_tell::whatif::values::Values;
 use dupack_lab::run::Interrupt;
 use dupack_truth::limits::tape::{End, Tape};
 
-/// Returns the findings at both ends of a transfer whose path is described by the lines `path`.
+/// Returns the findings at both endpoints of a transfer whose path is described by the lines `path`.
 fn both(stack: &str, seconds: u32, path: &str) -> Vec<StreamFindings> {
     let text = format!(
         "stacks = [\"{stack}\"]\ndialect = \"linux\"\nseeds = 1\nduration = \"{seconds}s\"\n[path]\n{path}\n\

@@ -14,7 +14,7 @@ const RTT: f64 = 0.03;
 /// Time that a host takes to answer in the handshake, in seconds.
 const HOST: f64 = 1e-4;
 
-/// A client and a server that take turns, captured at one end. All times are times of the capture.
+/// A client and a server that take turns, captured at one endpoint. All times are times of the capture.
 struct Talk {
     script: Script,
     seen_at: End,

@@ -30,7 +30,7 @@ fn sharing(found: &Diagnosis) -> Vec<Vec<u64>> {
     found.shared.found.iter().map(numbers).collect()
 }
 
-/// Runs `check` for captures at both ends with two seeds.
+/// Runs `check` for captures at both endpoints with two seeds.
 fn each(links: &[Bottleneck], transfers: &[Transfer], mut check: impl FnMut(&Diagnosis, End)) {
     for at in End::BOTH {
         for seed in [7, 8] {

@@ -1,4 +1,4 @@
-//! Connections that were not opened, and ends that stop responding. The first sentence says so.
+//! Connections that were not opened, and endpoints that stop responding. The first sentence says so.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis_tell::diagnosis_page::{Scenes, files};
@@ -142,7 +142,7 @@ fn keep_alives_without_an_answer_come_first() {
     let silence = found.connection().silence.expect("a silence");
     assert_eq!((silence.side, silence.last), (Side::Answerer, 5));
     assert_eq!(silence.asked.keep_alives, 5);
-    // Most of the connection's time passed before the end became silent.
+    // Most of the connection's time passed before the endpoint became silent.
     assert!(!headline(found.connection()).contains("sent nothing more"));
     let note = "10.0.0.2:443 sent nothing more after 61 ms (packet 5): 5 keep-alives in 60 s got no answer";
     let screen = on_one_line(&found.screen());

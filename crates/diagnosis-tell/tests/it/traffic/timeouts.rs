@@ -180,7 +180,7 @@ fn segments_retransmitted_after_a_timeout_have_that_class() {
 
 #[test]
 fn a_wholly_lost_flight_is_retransmitted_after_the_timeout() {
-    // The identifications and the silent period show that the flight had been sent before.
+    // The IP identifications and the period without packets show that the flight had been sent before.
     for options in ALL {
         let mut download = Download::new(options);
         download.rounds(0, 70, 10, |n| n);

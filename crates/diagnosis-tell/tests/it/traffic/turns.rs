@@ -123,7 +123,7 @@ fn nagle_against_delayed_acks_is_named() {
         "{story}"
     );
     told.nothing_was_lost();
-    // The stalls show the same cause. The answering end waits for requests.
+    // The stalls show the same cause. The answering endpoint waits for requests.
     let stalls = &told.stream(Side::Opener).stalls;
     let waits = stalls.of(StallKind::Nagle).count;
     assert!(waits > 30, "{}", told.screen());

@@ -116,9 +116,9 @@ fn is_told_once(told: &Told, side: Side) -> f64 {
     limit
 }
 
-/// Returns a transfer to a receiver that stops reading. The last kilobyte of the receive window has no space for a full
-/// segment, and a short segment fills it 250 ms later. Then the window is closed, and the sender probes it. If `opens`,
-/// the window opens after 3 s.
+/// Returns a transfer to a receiver that stops reading. At the end, the receive window is 1,000 bytes, which is less
+/// than a full segment. A short segment fills the window 250 ms later. Then the window is closed, and the sender probes
+/// it. If `opens`, the window opens after 3 s.
 fn filled_to_the_brim(opens: bool) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None));

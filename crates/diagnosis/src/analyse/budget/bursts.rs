@@ -1,9 +1,10 @@
 //! Times without packets between bursts. A bottleneck passes queued packets at its rate. If several packets arrived in
-//! a much shorter time than the time without packets after them, no packet was in the queue during the latter.
+//! a much shorter time than the following time without packets, the queue was empty during that time.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Maximum delay of packets that a radio, an interface or a host collects (our choice: radios schedule every 10 ms).
+/// Maximum time for which a radio, an interface or a host collects packets before it passes them on (our choice: radios
+/// send every 10 ms).
 const GATHERED: Duration = Duration::from_millis(20);
 
 /// Minimum number of segments in a burst, and the inverse of the fraction of the following time without packets in

@@ -34,7 +34,7 @@ pub(crate) struct Film<A> {
     una: u64,
     nxt: u64,
     packet: u64,
-    /// Time at which the timer was last restarted, as far as a capture shows it.
+    /// Time at which the timer was last restarted, as a capture would show it.
     moved_at: Instant,
 }
 
@@ -74,7 +74,7 @@ impl<A: Analysis> Film<A> {
         self.repeat_as(now, start, cause, stage, 2);
     }
 
-    /// Retransmits like [`Self::repeat`], with the given number of the transmission.
+    /// Retransmits like [`Self::repeat`]. `transmission` is the number of this transmission.
     pub(crate) fn repeat_as(
         &mut self,
         now: Instant,
@@ -157,7 +157,7 @@ impl<A: Analysis> Film<A> {
         self.ack(now, una);
     }
 
-    /// Simulates such an ACK with a SACK block.
+    /// Simulates an ACK like [`Self::ack_in`], with a SACK block.
     pub(crate) fn ack_in_with(
         &mut self,
         now: Instant,

@@ -1,5 +1,5 @@
-//! Intervals of time in bounded memory. Each interval is about one round trip long, and intervals are merged with their
-//! neighbours if there are too many.
+//! List of time intervals with bounded memory. Each interval is about one round trip long. If there are too many
+//! intervals, neighbours are merged.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -8,8 +8,8 @@ use super::span::{Kind, Level, Span};
 use crate::grow;
 
 /// Fraction of the maximum queueing delay so far that a round must reach for its loss to count as a queue overflow. Our
-/// choice: a full queue causes its full delay; the tolerance of a quarter allows for queues that drop early or are
-/// shared.
+/// choice: a full queue causes the maximum delay, and the tolerance of a quarter allows for queues that drop early or
+/// are shared.
 const OVERFLOW_SHARE: (u64, u64) = (3, 4);
 
 /// Intervals of the stream so far.
@@ -17,7 +17,7 @@ const OVERFLOW_SHARE: (u64, u64) = (3, 4);
 pub(super) struct Ledger {
     /// Round in progress.
     current: Span,
-    /// Previous round. It may still turn out to have ended with a loss, because a loss is detected about one round trip
+    /// Previous round. Its queue level may still change to an overflow, because a loss is detected about one round trip
     /// after the queue dropped the segment.
     pending: Option<Span>,
     epochs: Vec<Span>,
@@ -92,9 +92,8 @@ impl Ledger {
         self.bytes_min = bytes;
     }
 
-    /// Returns the level of the bottleneck's queue, derived from the minimum round-trip time of the round: a queue that
-    /// empties within a round trip causes no delay. A round without samples has at most the level of the previous
-    /// round.
+    /// Returns the level of the bottleneck's queue, derived from the minimum round-trip time of the round. A queue that
+    /// empties during the round does not count. A round without samples has at most the level of the previous round.
     fn level(&self) -> Level {
         if self.current.delivered < self.bytes_min {
             return Level::Clear;
@@ -171,7 +170,8 @@ impl Ledger {
         grow::push(&mut self.epochs, span, self.epochs_max);
     }
 
-    /// Merges neighbours until half as many intervals remain. This takes a few steps per interval (amortised).
+    /// Merges neighbours until at most half of the maximum number of intervals remain. This takes a few steps per
+    /// interval (amortised).
     fn thin_out(&mut self) {
         let goal = self.epochs_max / 2;
         while self.epochs.len() > goal {

@@ -25,9 +25,9 @@ pub enum Limit {
     /// The limit is the send buffer (Linux: `sndbuf_limited`), or it is unknown.
     #[serde(rename = "sender_buffer_or_unknown")]
     SenderBuffer,
-    /// The congestion window was the limit, before its first loss, while it grew with every ACK.
+    /// The congestion window was the limit in slow start: no loss had occurred, and the window grew with every ACK.
     SlowStart,
-    /// The congestion window was the limit, after a loss or while it grew slowly after the end of slow start.
+    /// The congestion window was the limit after slow start: a loss had occurred, or the window grew slowly.
     CongestionWindow,
     /// A loss was being repaired.
     Recovery,

@@ -1,20 +1,21 @@
-//! Time since the last departure, in pieces. The cause of a time without departures is known only when the next segment
-//! is sent, because this segment shows its trigger.
+//! Time since the last departure, divided into pieces by the events in it. The cause of a time without departures is
+//! known only when the next segment is sent, because this segment shows its trigger.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::span::Kind;
 
 /// Maximum number of pieces stored. Our choice: a time without departures has few changes (the window opens, a
-/// duplicate ACK arrives). If there are more, the oldest piece is assigned only by its own state.
+/// duplicate ACK arrives). If there are more, only the state of the oldest piece determines its kind.
 const PIECES_MAX: usize = 8;
 
-/// Inverse of the minimum fraction of a round trip for a pause with space in the window to be evidence. Our choice:
-/// pacing and offload cause shorter pauses.
+/// Inverse of the minimum fraction of the round-trip time for which a sender must pause, with space in the window,
+/// before the pause counts as evidence of the application. Our choice: pacing and offload cause shorter pauses.
 pub(super) const PAUSE_PART: u64 = 4;
 
-/// Inverse of the minimum fraction of a round trip without an ACK after which a new segment shows that the window had
-/// space. Our choice: twice the time of [`PAUSE_PART`], because there is no other evidence of a pause.
+/// Inverse of the minimum fraction of the round-trip time after the last ACK. If a new segment is sent later than this,
+/// the window had space before. Our choice: twice the time of [`PAUSE_PART`], because there is no other evidence of a
+/// pause.
 const SILENCE_PART: u64 = 2;
 
 /// State of the connection while no segment is sent.
@@ -46,8 +47,8 @@ pub(super) enum Outstanding {
 pub(super) enum Tail {
     /// The segment was short and had PSH, so the application had written no more data when it was sent.
     EndOfMessage,
-    /// The segment was full and had no PSH, although the sender sets PSH on the last segment it has (RFC 9293
-    /// §3.9.1.2). So the application had written more data.
+    /// The segment was full and had no PSH. A sender sets PSH on the last segment that it has (RFC 9293 §3.9.1.2), so
+    /// the application had written more data.
     More,
     /// The application had written more data, as with [`Self::More`], but the sender's messages are short. The
     /// remaining data of this message may be less than a full segment, and may wait for ACKs (Nagle's algorithm) or for
@@ -62,7 +63,7 @@ pub(super) struct Piece {
     pub(super) from: Instant,
     pub(super) to: Instant,
     pub(super) look: Look,
-    /// Kind of the piece if there is no other evidence.
+    /// Kind of the piece without further evidence.
     pub(super) kind: Kind,
     /// Number of bytes delivered during the piece, as reported by the ACK at its end.
     pub(super) delivered: u64,
@@ -83,7 +84,8 @@ pub(super) enum Ending {
     Probe,
     /// An ACK just before the departure; the value shows whether data was still outstanding after it.
     Ack(Outstanding),
-    /// An ACK of everything, without data, just before the departure. A short segment had waited for it (RFC 896).
+    /// An ACK of everything, without data, just before the departure. A short segment had waited for this ACK (RFC
+    /// 896).
     LastAck,
     /// A retransmission triggered by ACKs.
     Repair,
@@ -93,7 +95,7 @@ pub(super) enum Ending {
     End { last: Instant },
 }
 
-/// Durations with which a time without departures is compared.
+/// Reference durations for the length of a time without departures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
     pub(super) round_trip: Duration,
@@ -105,7 +107,7 @@ pub(super) struct Scale {
 pub(super) struct Settled {
     pub(super) to: Instant,
     pub(super) kind: Kind,
-    /// State by which the sender's kernel would count the piece.
+    /// State of the piece as the sender's kernel would count it.
     pub(super) look: Look,
     /// Number of bytes delivered during the piece.
     pub(super) delivered: u64,
@@ -129,13 +131,13 @@ impl Quiet {
         }
     }
 
-    /// Records the kind of the last new data. The pieces that follow are later.
+    /// Records the kind of the last new data. The following pieces are the time after this data.
     pub(super) const fn begin(&mut self, tail: Tail) {
         self.tail = tail;
     }
 
-    /// Sets the state of all pieces to the present one, because the next segment has the same timestamp as the previous
-    /// one, so that both were sent together.
+    /// Sets the state of all pieces to `look`. This is used if the next segment has the same timestamp as the previous
+    /// one, because both were then sent together.
     pub(super) fn relabel(&mut self, look: Look, kind: Kind) {
         for piece in &mut self.pieces {
             piece.look = look;
@@ -255,7 +257,7 @@ impl Quiet {
     }
 }
 
-/// Evidence from a time without departures as a whole.
+/// Evidence that a whole time without departures gives.
 #[derive(Clone, Copy, Debug)]
 struct Signs {
     application: Application,
@@ -265,14 +267,14 @@ struct Signs {
 /// State of the sending application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Application {
-    /// The application had no more data, because the sender did not use space that an ACK had made.
+    /// The application had no more data: the sender did not use the space in the window that an ACK had made.
     Paused,
     /// The application had more data. Another cause delayed it, such as the pacing of a congestion control.
     HasMore,
     Unknown,
 }
 
-/// Use of the space in the congestion window: `Unused` if there was space for long enough.
+/// Use of the congestion window: `Unused` if it had unused space for long enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Unused,
@@ -281,7 +283,7 @@ enum Room {
 
 fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
     match (ending, piece.look) {
-        // A sender that takes longer than a timeout to probe a closed window has no data to send.
+        // If a sender does not probe a closed window for longer than a timeout, it has no data to send.
         (Ending::Nothing { .. }, Look::Shut(Outstanding::Nothing))
             if piece.duration() > scale.timeout =>
         {
@@ -289,7 +291,7 @@ fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
         }
         // No data is visibly outstanding, but the segment that the timer retransmits was outstanding.
         (Ending::Timer { kind, since }, Look::Empty) if piece.from >= since => kind,
-        // No window makes a sender that has more data wait for longer than a timeout.
+        // A window delays a sender that has more data for at most one timeout.
         (Ending::Nothing { .. }, Look::Empty)
             if signs.application == Application::HasMore && piece.duration() <= scale.timeout =>
         {
@@ -305,7 +307,7 @@ fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
         }
         _ if piece.kind == Kind::Recovery && piece.look != Look::Full => Kind::Recovery,
         _ if signs.application == Application::Paused => Kind::Pause,
-        // There was no more data to send, so that no window limited the sender.
+        // The stream ended, so there was no more data to send, and no window limited the sender.
         (Ending::End { .. }, Look::Other | Look::Room | Look::Ample) => Kind::Pause,
         (_, Look::Full) => Kind::ReceiveWindow,
         (Ending::Ack(_), Look::Room | Look::Ample) if signs.room == Room::Unused => {
@@ -351,7 +353,7 @@ fn cut(piece: &Piece, at: Option<Instant>) -> impl Iterator<Item = Piece> {
         to: at.unwrap_or(piece.to),
         ..*piece
     };
-    // The ACK that reported the delivery arrived at `at` or before.
+    // The ACK that reported the delivered bytes arrived no later than `at`.
     let second = at.map(|at| Piece {
         from: at,
         delivered: 0,

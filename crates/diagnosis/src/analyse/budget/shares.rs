@@ -12,28 +12,30 @@ use crate::analyse::cause::Retransmission;
 /// choice: the rate is known to about 5 %, and the bytes of a round are known to one segment.
 const BUSY_SHARE: f64 = 0.9;
 
-/// Minimum fraction of the queue's capacity that must always be occupied for an overflow without a loss. Our choice.
+/// Minimum fraction of the queue's capacity that must be occupied throughout an interval for the queue to count as
+/// overflowing even without a loss. Our choice.
 const FULL_SHARE: (u64, u64) = (9, 10);
 
 /// Minimum fraction of the queue's capacity that must be occupied at a loss for the queue to have caused the loss. Our
-/// choice: it is less than the measured delay of an overflow in a round whose samples miss the maximum.
+/// choice: even if the samples of a round miss the maximum delay, they exceed this fraction when the queue overflows.
 const LOSS_SHARE: (u64, u64) = (1, 2);
 
-/// Minimum number of rounds with the same flight that indicate another limit than the congestion window, before the
-/// first loss. A congestion window grows by half a segment per round or more (Reno, and CUBIC's lower bound, RFC 9438
-/// §4.3).
+/// Minimum number of rounds with the same flight, before the first loss, that indicate another limit than the
+/// congestion window. A congestion window that is in use grows by at least half a segment per round (Reno, and CUBIC's
+/// lower bound, RFC 9438 §4.3).
 const FLAT_ROUNDS: u32 = 8;
 
-/// The same number after a loss: CUBIC stays near its previous maximum for longer, for a second or two.
+/// Minimum number of rounds with the same flight after a loss: CUBIC's window stays near its previous maximum for one
+/// or two seconds.
 const FLAT_ROUNDS_AFTER_LOSS: u32 = 64;
 
-/// Number of rounds, and the maximum growth of the flight in segments over these rounds if the congestion window is not
-/// the limit: a congestion window that is in use grows by 8 segments in 16 rounds (half a segment per round, as above).
-/// Our choice.
+/// Minimum number of rounds, and maximum growth of the flight over these rounds in segments, for a limit other than the
+/// congestion window. A congestion window that is in use grows by 8 segments in 16 rounds (half a segment per round,
+/// see [`FLAT_ROUNDS`]). Our choice.
 const GREATEST_ROUNDS: u32 = 16;
 const GREATEST_SEGMENTS: u64 = 2;
 
-/// Facts about the path that are known at the end. A fact is `None` if unknown, and the budget does without it.
+/// Facts about the path that are known at the end of the stream. An unknown fact is `None` and is not used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathFacts {
     /// Minimum round-trip time. If it is `None`, the minimum of the stream is used.
@@ -49,14 +51,14 @@ pub struct PathFacts {
 /// Evidence of queueing at a bottleneck, derived from the times between arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filling {
-    /// Data of the stream was queued, or this is unknown.
+    /// Data of the stream was queued, or it is unknown whether it was.
     #[default]
     Perhaps,
-    /// According to many packets, no data was queued, so longer round trips are not caused by a queue.
+    /// Many packets show that no data was queued, so a queue is not the cause of longer round trips.
     Never,
 }
 
-/// Interval, and the limit for most of it.
+/// Interval with its main limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Band {
     /// Start of the interval.
@@ -97,19 +99,19 @@ pub struct Shares {
     pub segments: u64,
     /// Number of retransmitted segments.
     pub retransmissions: u64,
-    /// Number of times that the receive window closed and became the limit. The window was zero, or it had no space for
-    /// a segment while no data was outstanding.
+    /// Number of times that a closed receive window became the limit. A window is closed if it is zero, or if it has no
+    /// space for a segment while no data is outstanding.
     pub shut_times: u64,
     /// Number of short segments that waited for an ACK (Nagle's algorithm).
     pub nagle_waits: u64,
-    /// Time during which short segments may have waited for an ACK. It is uncertain, because the times at which the
-    /// sender received its ACKs are unknown.
+    /// Time during which short segments may have waited for an ACK. The times at which the sender received its ACKs are
+    /// not certain.
     pub nagle_perhaps: Duration,
-    /// Total time without packets in the middle of messages, in a capture away from the sender: each of these times
-    /// exceeded a retransmission timeout, and no data was visibly outstanding. The remaining message may have been lost
-    /// before the capture point.
+    /// Total time without packets in the middle of messages, in a capture away from the sender. Each of these times
+    /// exceeded a retransmission timeout, although no data was visibly outstanding. The remaining part of each message
+    /// may have been lost before the capture point.
     pub cut_short: Duration,
-    /// Number of repairs. All losses of a window count as one.
+    /// Number of loss repairs. All losses in one window count as one repair.
     pub losses: u64,
     /// Size of the largest segment in bytes.
     pub segment_size: u64,
@@ -133,8 +135,8 @@ pub struct Shares {
     pub ack_times: AckTimes,
     /// Presence of timestamps in the stream's segments.
     pub stamps: Stamps,
-    /// Total of the times without packets, of 20 ms or more each, after segments that arrived so much faster that no
-    /// bottleneck on the path spaced them.
+    /// Total time without packets after bursts. Only times of at least 20 ms count. The segments of such a burst
+    /// arrived so fast that no bottleneck spaced them.
     pub after_bursts: Duration,
 }
 
@@ -201,8 +203,8 @@ impl Shares {
         members.fold(Duration::ZERO, |sum, limit| sum + self.of(limit))
     }
 
-    /// Moves time from the application and the congestion window to [`Limit::SenderBuffer`], because for `time`, the
-    /// sending host itself set the rate.
+    /// Moves up to `time` from the application and the congestion window to [`Limit::SenderBuffer`], because the
+    /// sending host itself set the rate during this time.
     pub(crate) fn held_back(&mut self, time: Duration) {
         let of_others = [
             Limit::Pause,
@@ -483,7 +485,8 @@ fn at_its_greatest(epochs: &[Span], mss: u64) -> (usize, usize) {
     }
 }
 
-/// Limits of an interval if the bottleneck is the limit, for each queue level recorded at the time.
+/// Limits of an interval in which the bottleneck is the limit, for each queue level that was recorded during the
+/// transfer.
 struct BottleneckLimits {
     clear: Option<Limit>,
     standing: Limit,
@@ -536,8 +539,8 @@ fn moved_at_its_rate(span: &Span, path: &PathFacts) -> bool {
     moving > 0.0 && span.delivered as f64 / moving >= BUSY_SHARE * rate
 }
 
-/// Returns the part of an interval's times without packets during which the bottleneck was busy with data that the
-/// application had sent before. It is the number of bytes delivered in them, divided by the bottleneck's rate.
+/// Returns the part of an interval's pauses during which the bottleneck still transmitted data that the application had
+/// written before. It is the number of bytes delivered in the pauses, divided by the bottleneck's rate.
 fn time_to_drain(span: &Span, path: &PathFacts) -> Duration {
     let Some(rate) = path.bytes_per_second.filter(|rate| *rate > 0.0) else {
         return Duration::ZERO;
@@ -551,8 +554,8 @@ fn time_to_drain(span: &Span, path: &PathFacts) -> Duration {
     }
 }
 
-/// Returns the limit while the bottleneck drained. Data sent at once forms a queue, unless the round-trip times show
-/// none.
+/// Returns the limit while the bottleneck transmitted earlier data in a pause. This data forms a queue, unless the
+/// round-trip times show that there was none.
 fn queue_of_drain(span: &Span, path: &PathFacts) -> Limit {
     let none = path
         .rtt_min

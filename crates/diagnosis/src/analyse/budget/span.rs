@@ -3,8 +3,8 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Limit of the sender, as far as it is known while packets are still arriving. Time of the last four kinds may turn
-/// out to be limited by the bottleneck.
+/// Limit of the sender, as far as it is known while packets are still being processed. At the end, time of the last
+/// four kinds may be assigned to the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Handshake,
@@ -43,7 +43,7 @@ impl Kind {
         Self::Recovery,
     ];
 
-    /// `true` if the time is assigned to the bottleneck when the bottleneck was busy.
+    /// `true` if time of this kind is assigned to the bottleneck when the bottleneck was busy.
     pub(super) const fn yields_to_path(self) -> bool {
         matches!(
             self,
@@ -120,7 +120,7 @@ impl Times {
     }
 }
 
-/// Time of each kind that may be assigned to the path, at one level with a queue.
+/// Time of each kind that may be assigned to the path, at one queue level other than [`Level::Clear`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Queued([Duration; Kind::YIELDING]);
 
@@ -230,12 +230,12 @@ impl Flights {
 pub(super) struct Span {
     pub(super) from: Instant,
     pub(super) to: Instant,
-    /// Time without a queue, and all time of kinds that cannot be assigned to the path.
+    /// Time at the level [`Level::Clear`], and all time of kinds that cannot be assigned to the path.
     clear: Times,
     standing: Queued,
     overflowing: Queued,
     pub(super) delivered: u64,
-    /// Number of bytes delivered while the application provided no data: this data was sent before.
+    /// Number of bytes that were delivered while the application provided no data. These bytes had been written before.
     pub(super) drained: u64,
     pub(super) rtt: Samples,
     pub(super) flights: Flights,

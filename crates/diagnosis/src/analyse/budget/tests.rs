@@ -1,4 +1,4 @@
-//! Tests with one event sequence per limit, and of the property that no time is lost or counted twice for any input.
+//! Tests with one event sequence per limit, and a test that no time is lost or counted twice for any input.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -181,7 +181,8 @@ fn with_room(pushed: u64) -> Shares {
 
 #[test]
 fn unused_room_is_a_pause() {
-    // There was no more data after the segment before the pause, nor after the last segment.
+    // The sender sets PSH on no segment. It had no more data after the segment before the pause, and none after the
+    // last segment.
     assert_eq!(with_room(0).of(Limit::Pause), ms(150 + 100));
 }
 

@@ -1,6 +1,6 @@
-//! Toy sender with known limits over a bottleneck with a queue. Its own account of its time is compared with the result
-//! of the budget for its packets. It has Reno's window, SACK and a timer. It does not simulate a real sender: its
-//! purpose is to know the reason whenever it does not send.
+//! Simple simulated sender with known limits, over a bottleneck with a queue. The sender has Reno's window, SACK and a
+//! timer, and records the reason whenever it does not send. The tests compare these records with the result of the
+//! budget for its packets. The sender is not a model of a real sender.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -54,7 +54,7 @@ const PLAIN: Setup = Setup {
     seed: 1,
 };
 
-/// Reason for sending nothing.
+/// Reason why the sender does not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
     Idle,
@@ -62,9 +62,9 @@ enum Why {
     Receiver,
     Buffer,
     Window,
-    /// Both the receive window and the congestion window. Packets do not show which one is the limit.
+    /// Both the receive window and the congestion window are full. Packets do not show which one is the limit.
     Either,
-    /// All data is sent, and a loss is being repaired.
+    /// All data was sent, and a loss is being repaired.
     Repair,
     Timer,
 }
@@ -116,8 +116,8 @@ struct Toy {
     timer_from: Instant,
     backoff: u32,
     truth: [Duration; Why::COUNT],
-    /// Start and reason of each piece since the last departure. If the timer expires, the time since its start counts
-    /// as time of the timer.
+    /// Start and reason of each part of the time since the last departure. If the timer expires, the time since the
+    /// timer's start is assigned to the timer.
     quiet: Vec<(Instant, Why)>,
 }
 
@@ -203,7 +203,7 @@ impl Toy {
         match self.setup.writes {
             Writes::Everything => self.written = u64::MAX / 2,
             Writes::Chunks(bytes, pause) => {
-                // The backlog of written data is limited.
+                // The amount of written but unsent data is limited.
                 if self.written - self.nxt < 4 * bytes {
                     self.written += bytes;
                 }
@@ -268,7 +268,7 @@ impl Toy {
         };
     }
 
-    /// Marks segments as lost that were sent before at least three segments that arrived.
+    /// Marks a segment as lost if at least three segments that were sent after it have arrived.
     fn find_losses(&mut self) {
         if self.sacked < 3 {
             return;
@@ -467,7 +467,8 @@ fn compare(setup: Setup) -> (Shares, Vec<String>) {
     let said = |limit: Limit| shares.share(shares.of(limit));
     let timers = shares.share(shares.of_group(Group::Timers));
     let either = toy.share(Why::Either);
-    // During a pause, the link is busy with data sent before, but not for longer than all sent data takes.
+    // During a pause, the link may transmit data that was sent before, but only for as long as it needs for all sent
+    // data.
     let served = toy.served.as_secs_f64() / (toy.setup.millis as f64 / 1e3);
     let paused = toy.share(Why::Pause);
     let drained = served.min(paused);
@@ -574,8 +575,8 @@ fn application_receiver_and_timers_are_recognised_in_random_transfers() {
         });
         wrong.extend(more);
     }
-    // The remaining errors are due to chance: losses of 5 % with a window of eight segments, and an application that
-    // writes as fast as ACKs arrive.
+    // Some random cases remain wrong: those with 5 % losses and a window of eight segments, and those in which the
+    // application writes as fast as ACKs arrive.
     assert!(
         wrong.len() as u64 * 30 <= cases,
         "{} of {cases}: {wrong:#?}",

@@ -5,26 +5,27 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::span::{Flights, Kind};
 
-/// Growth factor from round to round below which a window no longer doubles. Our choice: slow start grows by a factor
-/// of 2, or of 1.5 if the receiver acknowledges two segments at once and the sender counts ACKs (RFC 5681 §3.1);
-/// congestion avoidance grows by a factor of less than 1.25 from four segments on.
+/// Minimum growth factor from round to round in slow start. Our choice: slow start grows by a factor of 2, or of 1.5 if
+/// the receiver acknowledges two segments at once and the sender counts ACKs (RFC 5681 §3.1); congestion avoidance
+/// grows by a factor of less than 1.25 from four segments on.
 const SLOW_START_GROWTH: (u64, u64) = (5, 4);
 
-/// Number of consecutive rounds below this growth that end slow start. Our choice: one round may have been disturbed.
+/// Number of consecutive rounds with less than this growth that end slow start. Our choice: a single round may be
+/// disturbed.
 const SLOW_ROUNDS: u8 = 2;
 
-/// Inverse of the fraction of the window that a sender may leave unused for a moment, in order to send larger pieces at
-/// once (Linux: `tcp_tso_win_divisor`).
+/// Inverse of the fraction of the window that a sender may leave unused for a short time in order to send larger
+/// packets (Linux: `tcp_tso_win_divisor`).
 const DEFERRED_PART: u64 = 3;
 
-/// Inverse of the fraction of the window below which its use is not explained by pacing, offload, or a send buffer that
-/// is refilled late (Linux wakes a writer when a third is free). Our choice.
+/// Inverse of a fraction of the window. If less than this fraction is in use, pacing, offload, and a send buffer that
+/// is refilled late (Linux wakes a writer when a third is free) do not explain it. Our choice.
 const AMPLE_PART: u64 = 2;
 
 /// Phase of the congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The window has doubled since the beginning.
+    /// The window has doubled in each round since the beginning.
     Start,
     /// There has been no loss, and the window no longer doubles.
     Steady,
@@ -42,8 +43,8 @@ enum Fill {
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     phase: Phase,
-    /// Offset whose arrival ends the round; `None` if no data is outstanding, so that the round begins with the next
-    /// ACK.
+    /// Offset whose arrival ends the round; `None` if no data is outstanding. In this case, the round begins with the
+    /// next ACK.
     round_ends: Option<u64>,
     flight_max: u64,
     flight_before: Option<u64>,
@@ -141,7 +142,7 @@ impl Windows {
         self.flight_before = None;
     }
 
-    /// Records that another limit than a window limited the sender for a while.
+    /// Records that another limit than a window limited the sender in this round.
     pub(super) const fn held_by_others(&mut self) {
         self.fill = Fill::ByOthers;
     }

@@ -18,7 +18,8 @@ pub struct Account {
     pub needless_by_timestamp: u64,
     /// Number of spurious retransmissions according to the time of the ACK.
     pub needless_by_time: u64,
-    /// Number of spurious retransmissions according to the capture, which shows that the original had arrived before.
+    /// Number of spurious retransmissions according to captured packets, which show that the original had arrived
+    /// before.
     pub needless_by_arrival: u64,
     /// Number of spurious retransmissions triggered by ACKs of later data, because later segments had overtaken the
     /// original.

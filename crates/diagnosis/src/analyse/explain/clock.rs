@@ -1,4 +1,4 @@
-//! Durations without events, and the minimum time after which a sender's timer expires.
+//! Durations between events, and the minimum time after which a sender's timer expires.
 
 use dupack_tcp::rtt::RttEstimator;
 use dupack_tcp::time::{Duration, Instant};
@@ -13,11 +13,11 @@ pub(super) const RTO_MIN: Duration = Duration::from_millis(190);
 /// tens of microseconds).
 const PROMPT: Duration = Duration::from_micros(200);
 
-/// Maximum multiple of the usual time for a response to be prompt, in addition to [`PROMPT`].
+/// Maximum time of a prompt response, as a multiple of the usual response time; [`PROMPT`] is added to it.
 const PROMPT_FACTOR: u64 = 3;
 
-/// Inverse of the weight of a response that took longer than usual; a faster response has the weight 1/2. Late
-/// responses are late for other reasons (our choice).
+/// Inverse of the weight of a response that took longer than usual. A faster response has the weight 1/2. Late
+/// responses have a small weight, because an ACK may not be their cause (our choice).
 const LATER_WEIGHT: u64 = 32;
 
 /// Assumed round-trip time before the first sample. The initial timeout of one second (RFC 6298 §2.1) is at least three
@@ -41,16 +41,16 @@ pub(super) struct Clock {
 /// Distance of the capture point from the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Distance {
-    /// An ACK is at the sender when it is captured.
+    /// The capture point is at the sender: an ACK arrives at the time when it is captured.
     #[default]
     Here,
-    /// A captured ACK is still in transit to the sender, and a segment is captured after it was sent. This delay varies
-    /// because of queues on the path.
+    /// The capture point is away from the sender: a captured ACK is still in transit, and a segment is captured after
+    /// it was sent. This delay varies because of queues on the path.
     Away,
 }
 
 /// Time from the capture of an ACK to its arrival at the sender above which the ACK was captured away from the sender
-/// (our choice: longer than any host takes, and shorter than on any path with queues).
+/// (our choice: a host takes less time, and a path with queues takes more).
 const AWAY: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ struct Arrived {
 pub(super) struct Timing {
     /// Time at which the segment was sent, as far as it is known.
     pub at: Instant,
-    /// Accuracy of this time if the capture was not taken at the sender.
+    /// Accuracy of `at` if the capture was not taken at the sender.
     pub departure: Known,
     /// Time since the last ACK or segment.
     pub silence: Duration,
@@ -103,7 +103,7 @@ pub(super) struct Rtt {
 
 impl Rtt {
     fn of(estimator: &RttEstimator, late: Duration) -> Self {
-        // Away from the sender, the samples do not include the time of segments from the sender to the capture point.
+        // Away from the sender, the samples do not include the delay of segments from the sender to the capture point.
         let smoothed = estimator.srtt().unwrap_or(RTT_UNKNOWN) + late;
         // Only half of the variance term is used, because senders take different samples, and never know more than the
         // capture shows.

@@ -6,8 +6,8 @@ use dupack_tcp::time::Instant;
 
 use crate::read::moment::Stage;
 
-/// Maximum number of zero windows listed, the first ones. Further ones are only counted (our choice: no page shows
-/// more).
+/// Maximum number of zero windows that are listed: the first ones. Later ones are only counted (our choice: no page
+/// shows more).
 const LISTED_MAX: usize = 64;
 
 /// Period in which the receive window was zero.

@@ -1,27 +1,27 @@
 //! Data that the receiver holds after the first missing byte and that is not reported by SACK.
 //!
-//! A receiver with a hole acknowledges every segment at once (RFC 5681 §4.2). If an ACK answers the retransmission of
-//! the first missing segment and advances farther than this segment, the receiver therefore already held the data up to
-//! the ACK. Without a hole, one ACK may cover two segments (RFC 1122 §4.2.3.2), or more if the host receives them
-//! together. Two kinds of evidence show a hole:
+//! A receiver with a hole acknowledges every segment at once (RFC 5681 §4.2). Therefore, if an ACK responds to the
+//! retransmission of the first missing segment and advances beyond this segment, the receiver already held the data up
+//! to the ACK number. Without a hole, one ACK may cover two segments (RFC 1122 §4.2.3.2), or more if the host receives
+//! them together. Two kinds of evidence show a hole:
 //!
 //! - **Duplicate ACKs**: for each of them, the receiver holds one more segment.
-//! - **The distance that the ACK advances**: it is greater than that of ACKs for segments in order.
+//! - **The number of segments that the ACK covers**: it is greater than for segments in order.
 
 use dupack_tcp::facts::{AckFacts, AckKind};
 
 /// Maximum number of segments that one ACK for segments in order may cover (RFC 1122 §4.2.3.2).
 const IN_ORDER: usize = 2;
 
-/// Number of counters, one for each number of segments per ACK; the last one counts all greater numbers (our choice:
+/// Number of counters, one for each number of segments per ACK. The last one counts all greater numbers (our choice:
 /// Linux receives 64 KiB at once, which is 45 full segments).
 const COUNTED: usize = 64;
 
-/// Inverse of the fraction of ACKs for segments in order that may cover more segments than usual, because ACKs may be
-/// lost (our choice).
+/// Inverse of the maximum fraction of ACKs for segments in order that cover more segments than usual. Because ACKs may
+/// be lost, this fraction is not zero (our choice).
 const RARE_ONE_OF: u32 = 20;
 
-/// Data that the receiver holds, and the number of segments in order that its ACKs cover.
+/// Data that the receiver holds, and statistics of the number of segments that its ACKs cover.
 #[derive(Debug)]
 pub(super) struct Held {
     /// Number of segments after the first missing one that duplicate ACKs reported.
@@ -50,8 +50,8 @@ pub(super) enum After {
     Other,
 }
 
-/// Amount of data that had arrived according to duplicate ACKs, among the data outstanding after the first missing
-/// segment at a timeout.
+/// Part of the data outstanding after the first missing segment that had arrived before a timeout, according to
+/// duplicate ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
     /// All of this data had arrived.
@@ -91,12 +91,12 @@ impl Held {
         self.beyond = (outstanding as u64).saturating_sub(1);
     }
 
-    /// Returns the amount of the data outstanding at the timeout that had arrived.
+    /// Returns the part of the data outstanding at the timeout that had arrived.
     pub fn rest(&self) -> Rest {
         match self.segments {
             0 => Rest::None,
             all if all == self.beyond => Rest::All,
-            // If the number exceeds that of the outstanding segments, some duplicate ACKs respond to spurious
+            // If there are more duplicate ACKs than outstanding segments, some of them respond to spurious
             // retransmissions.
             _ => Rest::Some,
         }

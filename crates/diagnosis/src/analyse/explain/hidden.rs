@@ -1,12 +1,12 @@
-//! Retransmissions of data that the capture never showed. After the place of a tail loss on the path, the
-//! retransmission looks like new data.
+//! Retransmissions of data whose first transmission is not in the capture. If the capture point is after the place of a
+//! tail loss on the path, the retransmission looks like new data.
 //!
-//! If a sender numbers its packets (IPv4's identification, incremented by one), numbers are missing: more than the
-//! captured bytes account for. Missing numbers alone are no evidence, because other packets of a host take numbers,
-//! too: ACKs, some of which may be missing from the capture, and packets of other connections. A second sign is
-//! required: the sender was in the middle of a message (the last segment had no PSH), and then sent nothing for longer
-//! than any timer for a tail loss takes. In this case, the packet is not the first with its bytes, and as many of the
-//! next packets as numbers are missing are also retransmissions.
+//! If a sender numbers its packets (IPv4's identification, incremented by one), the numbers of the lost packets are
+//! missing. Missing numbers alone are no evidence, because other packets of the host also have numbers: ACKs, some of
+//! which may be missing from the capture, and packets of other connections. A second sign is required: the sender was
+//! in the middle of a message (the last segment had no PSH), and then sent nothing for longer than any timer for a tail
+//! loss takes. In this case, the packet is a retransmission. If several numbers are missing, the following packets are
+//! also retransmissions, one for each missing number.
 //!
 //! In a capture taken at the sender, no data is hidden.
 
@@ -26,8 +26,8 @@ const IN_ORDER_OF: u32 = 8;
 /// this time).
 const SILENCE_MIN: Duration = Duration::from_millis(10);
 
-/// Maximum number of consecutive missing packets. If more are missing, they were not lost, but packets are numbered in
-/// another way (our choice: a window of 64 KiB has 45 full segments).
+/// Maximum number of consecutive missing packets. If more numbers are missing, the packets were not lost; the host
+/// numbers packets in another way (our choice: a window of 64 KiB has 45 full segments).
 const MISSING_MAX: u64 = 4096;
 
 /// Evidence from the identification numbers of packets.
@@ -59,7 +59,7 @@ enum Message {
 /// Kind of a packet that looks new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Looks {
-    /// The packet is new, as far as the numbers show.
+    /// The numbers do not show that the packet was sent before.
     New,
     /// The bytes of the packet had been sent before, and so had all bytes up to `edge`.
     SentBefore {
@@ -93,8 +93,8 @@ impl Hidden {
             _ => Message::UnderWay,
         };
         let message = core::mem::replace(&mut self.message, now);
-        // Data that is missing from the capture took numbers, and may have ended a message. This includes data
-        // acknowledged in the meantime.
+        // Packets with data that is missing from the capture also had numbers, and may have ended a message. This
+        // includes data acknowledged in the meantime.
         let lacking = departure.start.saturating_sub(self.seen_to);
         self.seen_to = self.seen_to.max(departure.end);
         let rtt = timing.rtt.smoothed;

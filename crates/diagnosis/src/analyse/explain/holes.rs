@@ -5,8 +5,8 @@
 //!
 //! - **The timestamp**: an overtaken packet was sent before the packet that overtook it, so its TSval is older.
 //! - **IPv4's identification**, if the sender increments it: an overtaken packet has a lower one.
-//! - **Time**: before the receiver can have reported the hole, no data was retransmitted. This also applies to a capture
-//!   at the sender that records packets in another order than they were sent in.
+//! - **Time**: a sender retransmits no data before the receiver can have reported the hole. This also applies to a
+//!   capture at the sender that records packets in another order than that in which they were sent.
 
 use std::collections::VecDeque;
 
@@ -15,11 +15,11 @@ use dupack_tcp::time::{Duration, Instant};
 use super::ledger::{Mark, Origin, is_before};
 use crate::read::moment::Departure;
 
-/// Maximum number of holes stored, the latest ones (our choice): far more than a window has in practice.
+/// Maximum number of holes that are stored: the latest ones (our choice: far more than a window has in practice).
 const HOLES_MAX: usize = 512;
 
-/// Fraction of a round trip: a segment that arrives within this time after the hole appeared is older than any reaction
-/// of the sender.
+/// Fraction of the round-trip time. A segment captured within this time after the hole appeared was sent before the
+/// sender can have reacted to the hole.
 const BEFORE_ANY_ANSWER: (u64, u64) = (9, 10);
 
 /// Minimum number of identifications in sequence for their order to count as evidence (our choice).
@@ -29,11 +29,11 @@ const IDS_TO_TRUST: u32 = 8;
 /// (our choice).
 const NEAR: u16 = 256;
 
-/// Inverse of the maximum fraction of larger differences. Random identifications have a small difference in only one of
-/// a hundred cases.
+/// Inverse of the maximum fraction of larger differences. Random identifications have a smaller difference in only one
+/// of a hundred cases.
 const FAR_ONE_OF: u32 = 10;
 
-/// Minimum time until a retransmission if no ACK was seen. It does not exceed Linux's minimum timeout.
+/// Minimum time until a retransmission if no ACK was captured. It is slightly shorter than Linux's minimum timeout.
 const SOON: Duration = Duration::from_millis(190);
 
 /// Missing bytes, and facts about the packet that overtook them.

@@ -2,8 +2,8 @@
 //!
 //! A retransmission has one of two origins: an ACK or the expiry of a timer. ACKs leave evidence: duplicates, SACK
 //! blocks after the segment, or a partial ACK in a recovery. Without evidence, the origin is a timer. With evidence,
-//! time decides: the response to an ACK follows at once (or, if paced, within the flow of segments), and an expiry
-//! follows after the timer's own time.
+//! time decides: the response to an ACK follows at once (or, with pacing, within the regular sequence of segments), and
+//! an expiry follows after the timeout.
 //!
 //! ```text
 //! no evidence   the last segment of several, after a time       tail loss probe
@@ -39,8 +39,8 @@ use super::clock::{Distance, Known, Timing};
 use crate::analyse::cause::Cause;
 use crate::read::moment::Stage;
 
-/// Time within which later segments reveal a lost retransmission, as a fraction of a round trip (RFC 8985: a quarter of
-/// the minimum round trip; our choice allows for ACKs in batches).
+/// Time within which later segments reveal a lost retransmission, as a multiple of the round-trip time (RFC 8985: a
+/// quarter of the minimum round trip; our choice allows for ACKs in batches).
 const FOUND_WITHIN: (u64, u64) = (3, 2);
 
 /// Interval between ACKs below which an ACK and a timer expiry may coincide by chance (our choice: ten times the
@@ -82,7 +82,7 @@ enum Late {
     Seen,
 }
 
-/// Judge of the retransmissions of one sender, in their order.
+/// Judge that determines the causes of one sender's retransmissions, in order.
 #[derive(Debug)]
 pub(super) struct Judge {
     sack: Sack,
@@ -96,11 +96,12 @@ pub(super) struct Judge {
     sampled: bool,
     /// Number of consecutive expiries.
     expiries: u32,
-    /// Retransmission of the first segment, while ACKs arrived, that may have been a timeout.
+    /// Retransmission of the first outstanding segment that may have been a timeout although ACKs arrived.
     doubt: Option<Doubt>,
-    /// Retransmissions of the first segment, in a capture away from the sender, one of which may have been a timeout.
+    /// Retransmissions of the first outstanding segment in a capture away from the sender. One of them may have been a
+    /// timeout.
     singles: Singles,
-    /// Last retransmission; `None` if it was not one of the first segment.
+    /// Last retransmission; `None` if it was not a retransmission of the first outstanding segment.
     wait: Option<Wait>,
     /// Last completed recovery.
     over: Option<Over>,
@@ -108,8 +109,8 @@ pub(super) struct Judge {
     goes_back: Habit,
 }
 
-/// Completed recovery, or completed phase after a timeout. If ACKs are captured before segments that the sender sent
-/// earlier, some of its retransmissions are captured after the end.
+/// Completed recovery, or completed phase after a timeout. Some of its retransmissions may be captured after its end,
+/// because an ACK may be captured before segments that the sender sent earlier.
 #[derive(Clone, Copy, Debug)]
 struct Over {
     point: u64,
@@ -280,11 +281,12 @@ impl Judge {
         let (part, whole) = FOUND_WITHIN;
         let found_by = rtt.smoothed.saturating_mul(part) / whole + TIMER_SLACK;
         if !self.sack.is_on() && case.repaired_here {
-            // A partial ACK would have advanced, and further duplicate ACKs trigger no retransmission.
+            // A partial ACK would have advanced the cumulative ACK, and further duplicate ACKs trigger no
+            // retransmission.
             return true;
         }
         if case.timing.departure == Known::LateByQueues {
-            // In this case, the departure time is unknown as well.
+            // Because of queues, the departure time is also unknown.
             return false;
         }
         if !self.sack.is_on() {
@@ -339,7 +341,8 @@ impl Judge {
             self.doubt = self.doubt.filter(|doubt| una < doubt.point);
         }
         if let Phase::Loss { late, .. } = &mut self.phase {
-            // Without SACK, an ACK may advance because of data that had arrived before. Only the next ACK decides.
+            // Without SACK, an ACK may advance because of data that had arrived before the timeout. Only the next ACK
+            // shows whether the timeout was spurious.
             let shown = news.late_by_timestamp
                 || (news.late && (self.sack.is_on() || *late == Late::Probed));
             match (*late, shown) {

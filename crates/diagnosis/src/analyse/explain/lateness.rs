@@ -1,4 +1,4 @@
-//! Delay of a segment to the capture point in excess of the minimum delay, from its timestamp.
+//! Delay of a segment to the capture point in excess of the minimum delay, derived from its timestamp.
 //!
 //! Away from the sender, segments are captured later than they were sent, and queues add to the delay. TSval gives the
 //! departure time in ticks of the sender's clock. The duration of a tick is measured from the capture and rounded to a
@@ -21,11 +21,12 @@ const TICKS: [Duration; 7] = [
 /// Minimum number of ticks to measure the duration of a tick.
 const TICKS_TO_TELL: u32 = 50;
 
-/// Minimum duration of the measurement, which is repeated whenever twice the time has passed: increasing queues make
-/// ticks appear longer (our choice).
+/// Minimum duration of the measurement. The measurement is repeated each time its duration has doubled, because a
+/// growing queue makes ticks appear longer (our choice).
 const TIME_TO_TELL: Duration = Duration::from_millis(300);
 
-/// Factor by which a tick may be longer than measured, in case the capture begins with a queue (our choice).
+/// Maximum ratio of a tick to its measured duration: ticks appear shorter if a queue drains during the measurement (our
+/// choice).
 const LONGER: f64 = 1.2;
 
 /// Maximum tick that is precise enough.

@@ -11,9 +11,9 @@ use super::account::Account;
 use super::held::Rest;
 use crate::analyse::cause::{Cause, Class, Need, Retransmission};
 
-/// Fraction of the minimum round-trip time: an ACK that covers a segment sooner after its retransmission was not caused
-/// by the retransmission. The fraction is below 1, because the minimum that was seen may exceed the path's minimum if
-/// there was a queue at every sample (our choice).
+/// Fraction of the minimum round-trip time. If an ACK covers a segment less than this time after its retransmission,
+/// the retransmission did not cause the ACK. The fraction is below 1, because the measured minimum exceeds the path's
+/// minimum if there was a queue at every sample (our choice).
 const SOONER_THAN_ANY: (u64, u64) = (3, 4);
 
 /// Retransmissions of one stream.
@@ -47,7 +47,7 @@ pub(super) struct Mark {
     pub ip_id: Option<u16>,
     /// Presence of an earlier packet with these bytes in the capture.
     pub origin: Origin,
-    /// Amount of the outstanding data that had arrived at the timeout, if this packet was sent after a timeout.
+    /// Part of the outstanding data that had arrived before the timeout, if this packet was sent after a timeout.
     pub rest: Rest,
     /// Facts about the previous transmission of the bytes.
     pub before: Before,
@@ -96,12 +96,12 @@ pub(super) struct Covering {
     /// Departure time of the first missing segment's retransmission, if the receiver held all data after that segment
     /// when the retransmission arrived.
     pub filled: Option<Instant>,
-    /// Start of the last segment that was sent once and that this ACK is the first to report, cumulatively. The
-    /// receiver held this segment before.
+    /// Start of the last segment that was sent once and that this ACK newly acknowledges (not by SACK). The receiver
+    /// held this segment before.
     pub held: Option<u64>,
 }
 
-/// Transmission to which an ACK responds that advances from a retransmitted segment.
+/// Transmission to which an ACK responds, if the ACK advances from a retransmitted segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answered {
     /// The first transmission, because the echoed timestamp is older than that of any retransmission.
@@ -137,8 +137,8 @@ impl Ledger {
         self.entry(number).map(|entry| &entry.record)
     }
 
-    /// Returns the transmission to which an ACK with the echo `echo` responds that advances from `offset`; `None` if
-    /// the byte was not retransmitted.
+    /// Returns the transmission to which an ACK responds. The ACK advances from `offset` and echoes `echo`. Returns
+    /// `None` if the byte at `offset` was not retransmitted.
     pub fn answered(&self, offset: u64, echo: Option<u32>) -> Option<Answered> {
         let mut next = self.number_of(offset);
         let mut original = None;
@@ -216,8 +216,8 @@ impl Ledger {
         }
     }
 
-    /// Applies an ACK that is the first to report the retransmitted segment at `offset`. Returns the necessity of the
-    /// last retransmission.
+    /// Applies an ACK that newly acknowledges the retransmitted segment at `offset`. Returns the necessity of the last
+    /// retransmission.
     pub fn delivered(&mut self, offset: u64, by: &Covering) -> Option<Need> {
         let mut next = self.number_of(offset);
         // `true` if a later retransmission of the same bytes caused the ACK, so that earlier ones did not arrive.
@@ -358,8 +358,8 @@ impl Entry {
         self.among_the_rest(ack)
     }
 
-    /// Returns the necessity according to the amount of outstanding data that had arrived, if a later retransmission of
-    /// the first missing segment makes the ACK advance farther. There is no other evidence of necessity in this case.
+    /// Returns the necessity according to the part of the outstanding data that had arrived before the timeout. This is
+    /// the only evidence if a later retransmission of the first missing segment makes the ACK advance beyond this one.
     fn among_the_rest(&self, ack: &Covering) -> Need {
         let record = &self.record;
         let later = ack.filled.is_some_and(|left| left > record.at);
@@ -370,9 +370,9 @@ impl Entry {
         }
     }
 
-    /// `true` if the ACK responds to an earlier retransmission and advances farther than this one, because the receiver
-    /// held the data on both sides. If there is another hole, the receiver acknowledges a segment that fills a hole at
-    /// once (RFC 5681 §4.2), so the ACK would have stopped here.
+    /// `true` if the ACK responds to an earlier retransmission and advances beyond this one, because the receiver
+    /// already held this data. If the receiver had not held this data, its ACK of the earlier retransmission, which a
+    /// receiver sends at once (RFC 5681 §4.2), would have stopped here.
     fn was_jumped_over(&self, ack: &Covering) -> bool {
         let record = &self.record;
         self.is_answered_before(ack)
@@ -403,7 +403,8 @@ impl Entry {
     }
 }
 
-/// Returns the time within which no segment is acknowledged, if the minimum round-trip time is `rtt`.
+/// Returns the time after a transmission within which no ACK can respond to it, if the minimum round-trip time is
+/// `rtt`.
 pub(super) fn sooner_than_any(rtt: Duration) -> Duration {
     let (part, whole) = SOONER_THAN_ANY;
     rtt.saturating_mul(part) / whole

@@ -11,7 +11,7 @@ use crate::analyse::cause::Cause;
 use crate::read::moment::{Arrival, Departure};
 
 /// Maximum time from segments to their ACKs if no packet is lost between the capture point and the receiver (our
-/// choice: as long as a host may take, and shorter than any path with queues).
+/// choice: a host may take this long, and a path with queues takes longer).
 const AT_RECEIVER: Duration = Duration::from_millis(1);
 
 impl Explainer {
@@ -33,8 +33,8 @@ impl Explainer {
         self.held.acknowledged(&arrival.facts, self.after_what());
     }
 
-    /// Returns `Timeout` if the segments that reach the receiver now were retransmitted after a timeout. The first
-    /// retransmission after a timeout causes no duplicate ACK, so it does not count.
+    /// Returns `Timeout` if the segments to which the receiver now responds were retransmitted after a timeout. The
+    /// first retransmission at a timeout does not count, because it causes no duplicate ACK.
     pub(super) fn after_what(&self) -> After {
         match self.ledger.last().map(|record| record.cause) {
             Some(Cause::Timeout { expiry: 1 }) => After::Other,
@@ -84,12 +84,13 @@ impl Explainer {
         }
     }
 
-    /// `true` if the receiver has all captured data: its ACKs follow at once, but take longer to reach the sender.
+    /// `true` if all captured data reaches the receiver, because the capture point is at the receiver: ACKs are
+    /// captured soon after the data, but need more time to reach the sender.
     pub(super) fn is_at_receiver(&self) -> bool {
         self.clock.is_away() && self.to_receiver.is_some_and(|time| time <= AT_RECEIVER)
     }
 
-    /// Returns the presence in the capture of the data that a retransmission repeats.
+    /// Returns the origin of a retransmission: whether the capture contains the first transmission of its data.
     pub(super) fn origin(&self, filling: Option<Filling>, kind: SendingKind) -> Origin {
         match (filling, kind) {
             (Some(_), _) | (_, SendingKind::First) => Origin::PassedOver,
@@ -98,7 +99,8 @@ impl Explainer {
         }
     }
 
-    /// Returns the amount of the outstanding data that had arrived at the timeout, for retransmissions after a timeout.
+    /// Returns the part of the outstanding data that had arrived before the timeout, for retransmissions after a
+    /// timeout.
     pub(super) fn rest(&self, cause: Cause) -> Rest {
         match cause {
             Cause::AfterTimeout => self.held.rest(),

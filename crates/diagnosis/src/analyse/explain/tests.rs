@@ -338,7 +338,7 @@ fn go_back(also: u32) -> Line {
 #[test]
 fn without_sack_an_ack_beyond_a_retransmission_shows_what_was_held() {
     let mut line = go_back(3);
-    // Another segment is missing after these, so the receiver acknowledged at once.
+    // The receiver has segment 2 and lacks segment 3. Because a segment is missing, it acknowledged at once.
     line.ack_echoing(452, 3, &[], Some(400), 60_000);
     assert_eq!(line.last().need, Need::NeedlessByTime);
 
@@ -437,7 +437,7 @@ fn at_the_receiver_a_hole_filled_within_a_round_trip_is_reordering() {
     line.send(56, 5);
     line.ack(101, 4, &[]);
     line.ack(106, 4, &[(5, 6)]);
-    // This is at least one round trip after the hole appeared.
+    // Segment 4 arrives at least one round trip after the hole appeared.
     assert!(matches!(line.send(112, 4), Some(Repeat::Retransmission(_))));
     assert_eq!(line.explainer.overtaken(), 1);
 }

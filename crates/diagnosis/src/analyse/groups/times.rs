@@ -9,7 +9,7 @@ use crate::path::bins::LogBins;
 /// a kilobyte).
 pub const EXACT_MAX: usize = 64;
 
-/// Histogram of times: it takes about 2 kB for times from a millisecond to a minute.
+/// Histogram of times. It takes about 2 kB of memory for times from a millisecond to a minute.
 type Bins = LogBins<5>;
 
 /// Set of times whose memory does not grow with their number.

@@ -1,12 +1,12 @@
-//! Rate at which segments are sent, if it is set before the capture point by a shaper or by pacing.
+//! Rate at which segments are sent, if a shaper or pacing before the capture point sets this rate.
 //!
-//! Such a rate has two properties. The time between two packets is the time that the second packet takes at this rate,
-//! and it does not depend on ACKs. A window has neither property: it releases packets when ACKs arrive, and as many at
-//! once as they acknowledge.
+//! Such a rate has two properties. The time between two packets is the transmission time of the second packet at this
+//! rate, and it does not depend on ACKs. A window-limited sender has neither property: it sends packets when ACKs
+//! arrive, and as many at once as they acknowledge.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Number of packets in an interval whose rate is measured, and the minimum number of such intervals (our choice).
+/// Number of packets in an interval whose rate is measured, and the minimum number of intervals (our choice).
 const STRETCH: usize = 16;
 const STRETCHES_MIN: usize = 6;
 /// Maximum number of intervals stored.
@@ -22,23 +22,24 @@ const EVEN_WITHIN: f64 = 0.05;
 const EVEN_PACKETS: f64 = 0.75;
 const EVEN_GAP: f64 = 0.25;
 
-/// Minimum fraction of the active time that the intervals must cover (our choice): the rate within bursts is that of a
-/// host's link.
+/// Minimum fraction of the active time that the intervals must cover (our choice): without this minimum, bursts would
+/// count, but their rate is that of the host's link.
 const MEASURED_PART: f64 = 0.6;
 
 /// Maximum time from an ACK to a packet that it triggers, absolute and as the inverse of a fraction of the time since
-/// the previous packet (our choice: a host takes about 10 µs, and packets that are not triggered rarely follow an ACK
-/// so closely by chance).
+/// the previous packet (our choice: a host takes about 10 µs, and an ACK rarely arrives so shortly before a packet by
+/// chance).
 const PROMPT: Duration = Duration::from_millis(1);
 const PROMPT_PART: u64 = 8;
-/// Fraction of an interval's packets after ACKs above which the interval depends on ACKs (our choice).
+/// Minimum fraction of packets that follow an ACK promptly for an interval to depend on ACKs (our choice).
 const ANSWERS_PART: f64 = 0.75;
 /// Maximum ratio of the variation of the times from ACK to packet to the variation of the times between packets, for an
-/// interval that depends on ACKs (our choice). The latter includes the variation of the ACKs. If the ratio is greater,
-/// ACKs precede packets by chance.
+/// interval that depends on ACKs (our choice). The times between packets include the variation of the ACKs. If the
+/// ratio is greater, ACKs precede packets by chance.
 const ANSWERS_UNEVEN: f64 = 2.0;
 
-/// Minimum fraction of the announced size for a segment to count as full (our choice: options take some of this size).
+/// Minimum fraction of the announced size for a segment to count as full (our choice: options take a part of this
+/// size).
 const FULL: f64 = 0.9;
 
 /// Multiple of the usual time between two packets above which the time is a pause, if everything was acknowledged (our
@@ -177,7 +178,7 @@ impl Pace {
         self.acked_at = Some(at);
     }
 
-    /// Records that no data is outstanding, so that the following pause may be that of the application.
+    /// Records that no data is outstanding, so the following pause may be caused by the application.
     pub(super) const fn emptied(&mut self) {
         self.has_paused = true;
     }
@@ -198,8 +199,8 @@ impl Pace {
 
     /// Returns the rate; `None` if it is not constant.
     pub(super) fn constant(&self) -> Option<ConstantRate> {
-        // Small messages at regular intervals come from an application: if there were a shaper, they would wait and
-        // fill segments.
+        // Small messages at regular intervals come from an application: with a shaper, messages would wait and be
+        // combined into full segments.
         if self.rates.len() < STRETCHES_MIN || !self.fills_segments() {
             return None;
         }
@@ -368,7 +369,7 @@ mod tests {
         let acks: Vec<f64> = (1..400).map(before).collect();
         let told = rate(&pace((0..400).map(at), &acks)).unwrap();
         assert!((told * 7.9e-3 / 1448.0 - 1.0).abs() < 0.01, "{told}");
-        // For a window, the ACKs arrive as unevenly as the packets are sent.
+        // With a window, the times between ACKs vary as much as the times between packets.
         let acks: Vec<f64> = (1..400).map(before).collect();
         let answers = acks
             .iter()
@@ -393,7 +394,7 @@ mod tests {
 
     #[test]
     fn bursts_have_no_rate() {
-        // These are pairs as with delayed ACKs, 3 segments every 100 ms, and larger bursts.
+        // The bursts are pairs, as with delayed ACKs, then 3 segments every 100 ms, and 16 segments every 20 ms.
         for (burst, every) in [(2, 2.4), (3, 100.0), (16, 20.0)] {
             let at = |n: i32| f64::from(n / burst) * every + f64::from(n % burst) * 0.01;
             assert_eq!(rate(&pace((0..500).map(at), &[])), None, "{burst}");

@@ -10,8 +10,8 @@ use super::{BlackHole, Evidence};
 /// % loss, the probability is 0.001).
 const FULL_MIN: u32 = 3;
 
-/// Minimum number of pieces of one size that have arrived since then (our choice: segments that are short for other
-/// reasons are fewer).
+/// Minimum number of pieces of one size that have arrived since then (our choice: few consecutive segments are short
+/// for other reasons).
 const PIECES_MIN: u32 = 3;
 
 /// Packet whose bytes had been sent before.
@@ -30,12 +30,12 @@ pub(super) struct Arrived {
     pub(super) len: u32,
 }
 
-/// Segment that is retransmitted in one size.
+/// Segment that is retransmitted without being split.
 #[derive(Clone, Copy, Debug)]
 struct Full {
     start: u64,
     len: u32,
-    /// Number of transmissions since a segment of this size arrived.
+    /// Number of transmissions since a segment of at least this size last arrived.
     times: u32,
     /// Total number of transmissions.
     sent: u32,
@@ -56,7 +56,7 @@ struct Cut {
 pub(super) struct Pieces {
     full: Option<Full>,
     cut: Option<Cut>,
-    /// Packet with the highest position in the stream among the largest packets that arrived.
+    /// Last packet, in stream order, among the largest packets that arrived.
     passed: Option<Arrived>,
 }
 
@@ -66,7 +66,7 @@ impl Pieces {
         if let Some(cut) = &mut self.cut
             && cut.full.start == packet.start
         {
-            // The segment was split again, or the piece was lost as well.
+            // The segment was split into smaller pieces, or its first piece was lost, too.
             let smaller = packet.len < cut.piece && cut.arrived == 0;
             let start = cut.full.start;
             if smaller {
@@ -98,13 +98,13 @@ impl Pieces {
         }
     }
 
-    /// `true` if the segment has full size, as far as known, and did not arrive.
+    /// `true` if the segment did not arrive in several transmissions, and no larger packet has arrived.
     fn was_in_vain(&self, full: &Full) -> bool {
         full.times >= FULL_MIN && self.passed.is_none_or(|passed| passed.len <= full.len)
     }
 
     fn begun(&self, packet: Again) -> Full {
-        // A packet that is later in the stream and arrived was also sent later.
+        // If a later packet of the stream has arrived, it was also sent later than this segment.
         let passed = self
             .passed
             .is_some_and(|passed| passed.len >= packet.len && passed.start > packet.start);

@@ -11,17 +11,17 @@ use super::pieces::{Again, Arrived, Pieces};
 use super::{BlackHole, Evidence};
 use crate::read::moment::{Arrival, Departure};
 
-/// Maximum number of segment sizes that are stored separately (our choice: a stream has a full size, another one after
-/// a change of the MTU, and the ends of messages).
+/// Maximum number of segment sizes that are stored separately (our choice: a stream has segments of full size, of
+/// another size after a change of the MTU, and the short ends of messages).
 const SIZES_MAX: usize = 16;
 
-/// Minimum number of transmissions of a size that never arrives, in total and of one segment (our choice: a lost
-/// segment and its lost retransmissions are fewer; at 10 % loss, the probability is 0.0001).
+/// Minimum number of transmissions of a size that never arrives, in total and of one segment (our choice: at 10 % loss,
+/// the probability that a segment and three retransmissions are lost is 0.0001).
 const SWALLOWED_MIN: u64 = 4;
 const ATTEMPTS_MIN: u32 = 4;
 
-/// Maximum number of retransmitted packets whose sizes are stored, the last ones (our choice: a black hole affects one
-/// segment or a few).
+/// Maximum number of retransmitted packets whose sizes are stored: the last ones (our choice: a black hole affects only
+/// a few segments).
 const REPEATS_MAX: usize = 64;
 
 /// Transmissions and arrivals of the segments of one size.
@@ -48,7 +48,7 @@ struct Repeated {
 /// Transmissions and arrivals of segments, for each size.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
-    /// Size of a full segment in bytes, as announced. An interface splits larger packets.
+    /// Announced size of a full segment in bytes. An interface with offload splits larger packets.
     full: u32,
     fates: Vec<(u32, Fate)>,
     /// Index of the size that was looked up last. Most segments are full ones.
@@ -125,7 +125,7 @@ impl Sizes {
             };
             let len = by.map_or(u64::from(segment.len), |by| by.end - by.start);
             let len = u32::try_from(len).unwrap_or(u32::MAX);
-            // The interface splits the packet, so a segment arrives.
+            // The interface split the packet, so a segment of the announced size or less arrived.
             let len = if len > self.full { segment.len } else { len };
             self.passes = self.passes.max(Some(len));
             let start = by.map_or(segment.start, |by| by.start);
@@ -153,7 +153,7 @@ impl Sizes {
                 (one, other) => one.or(other),
             };
         }
-        // A segment arrived after the first of these was sent, so the path was not down.
+        // Another segment arrived after the first segment of these sizes was sent, so the path was not down.
         let latest = self.fates.iter().map(|(_, fate)| fate.arrived_at).max()?;
         let path_was_there = since.is_some_and(|since| latest > since);
         let enough = transmissions >= SWALLOWED_MIN && attempts >= ATTEMPTS_MIN;

@@ -1,10 +1,10 @@
 //! Stalls that ended with a packet of the peer: a request, a late ACK, or an ACK that the receiver delayed.
 //!
 //! A receiver delays the ACK of less than two full segments, in order to send it together with data (RFC 9293
-//! §3.8.6.3). If this data was sent, the sender waited for the peer's next message, and the ACK did not arrive later
-//! than that message. If it was not sent, the delay expired: 40 ms on Linux, FreeBSD and macOS, 200 ms on Windows and
-//! older BSDs. A network that delays one packet may look the same once, so a single delay is not attributed to the
-//! receiver.
+//! §3.8.6.3). If the ACK arrives with data, the sender waited for the peer's next message, and the delay of the ACK did
+//! not matter. If it arrives without data, the receiver's timer expired: after 40 ms on Linux, FreeBSD and macOS, and
+//! after 200 ms on Windows and older BSDs. The network may also delay a packet by this time, so a single delay is not
+//! attributed to the receiver.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ const DELAYS: [(Duration, Duration); 2] = [
     (Duration::from_millis(180), Duration::from_millis(220)),
 ];
 
-/// Delay of an ACK that hardly any receiver exceeds (our choice; RFC 9293 §3.8.6.3 permits half a second).
+/// Maximum delay of an ACK by nearly all receivers (our choice; RFC 9293 §3.8.6.3 permits half a second).
 const DELAY_MAX: Duration = Duration::from_millis(220);
 
 /// Minimum number of delayed ACKs for a delay to be attributed to the receiver (our choice).
@@ -29,8 +29,7 @@ const SEGMENTS_FOR_ACK: u64 = 2;
 /// Packet of the peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Came {
-    /// Number of bytes that this packet is the first to acknowledge; `None` unless it acknowledges everything
-    /// outstanding.
+    /// Number of bytes that this packet newly acknowledges; `None` unless it acknowledges everything outstanding.
     pub(super) rest: Option<u64>,
     /// `true` if the packet carries data.
     pub(super) carries: bool,
@@ -38,8 +37,9 @@ pub(super) struct Came {
 
 impl Stalls {
     /// Records data of the peer, possibly a request. It ends the wait for a request, even if it acknowledges no new
-    /// data. If the packet acknowledges everything outstanding, `rest` is the number of bytes that it is the first to
-    /// acknowledge. The sender may not have received earlier ACKs of the other bytes.
+    /// data. If the packet acknowledges everything outstanding, `rest` is the number of bytes that it newly
+    /// acknowledges, according to the capture. More bytes may be outstanding, because earlier ACKs may not have reached
+    /// the sender yet.
     pub fn asked(&mut self, at: Instant, packet: u64, rest: Option<u64>) {
         let Some(before) = self.before else {
             return;
@@ -54,7 +54,7 @@ impl Stalls {
         });
     }
 
-    /// Records that the segment that is sent now had waited for the last ACK because of Nagle's algorithm.
+    /// Records that the current segment had waited for the last ACK because of Nagle's algorithm.
     pub fn held_by_nagle(&mut self) {
         if let Some(stall) = &mut self.held {
             (stall.kind, stall.remedy) = (StallKind::Nagle, Remedy::NoDelay);
@@ -147,7 +147,7 @@ impl Stalls {
     }
 }
 
-/// `true` if this is the time by which a receiver's timer delays an ACK.
+/// `true` if a receiver's timer delays ACKs by this time.
 fn is_of_a_timer(delay: Duration) -> bool {
     let mut ranges = DELAYS.into_iter();
     ranges.any(|(from, to)| (from..=to).contains(&delay))

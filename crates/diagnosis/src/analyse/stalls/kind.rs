@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use dupack_tcp::time::Duration;
 
-/// Cause of a stall (Zhou et al., "Demystifying and Mitigating TCP Stalls at the Server Side", CoNEXT 2015, §3).
-/// `DelayedAck`, `Nagle` and `ForeignSack` are not in TAPO, which counts the first two as packet delay.
+/// Cause of a stall (Zhou et al., "Demystifying and Mitigating TCP Stalls at the Server Side", CoNEXT 2015, §3). TAPO
+/// does not have `DelayedAck`, `Nagle` and `ForeignSack`: it counts the first two as packet delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StallKind {
@@ -18,7 +18,7 @@ pub enum StallKind {
     ClientIdle,
     /// The peer's receive window was closed.
     ZeroWindow,
-    /// ACKs were late (in a capture at the receiver: data segments), and nothing was retransmitted.
+    /// ACKs were late (or data segments, in a capture at the receiver), and no data was retransmitted.
     PacketDelay,
     /// The receiver delayed its ACKs, as it may for less than two segments (RFC 9293 §3.8.6.3).
     DelayedAck,
@@ -28,8 +28,8 @@ pub enum StallKind {
     FastDouble,
     /// A retransmission that a timeout had triggered was lost (TAPO: t-double).
     TimeoutDouble,
-    /// Segments at or near the end of a message were lost, so that fewer than three duplicate ACKs followed, and the
-    /// sender was not in recovery.
+    /// Segments at or near the end of a message were lost while the sender was not in recovery. Therefore, fewer than
+    /// three duplicate ACKs followed.
     TailOpen,
     /// The last segments of a message were lost during the recovery of an earlier loss.
     TailRecovery,
@@ -37,15 +37,15 @@ pub enum StallKind {
     SmallCongestionWindow,
     /// A segment was lost while the receive window was too small for three duplicate ACKs.
     SmallReceiveWindow,
-    /// All or most of the segments in flight were lost, and at least four.
+    /// Most of the segments in flight were lost: at least four segments.
     ContinuousLoss,
     /// A segment was lost, and its duplicate ACKs have SACK blocks with bytes that were never sent. A sender that
-    /// relies on SACK retransmits only after a timeout. The cause is a middlebox that rewrites sequence numbers but not
-    /// those in SACK blocks. (This kind is not in TAPO.)
+    /// relies on SACK retransmits only after a timeout. The cause is a middlebox that rewrites the sequence numbers in
+    /// TCP headers but not those in SACK blocks. (TAPO does not have this kind.)
     ForeignSack,
     /// ACKs of data that had arrived were so late, or so few, that the timer expired.
     AckDelayOrLoss,
-    /// A timer expired, and none of the above explains it.
+    /// A timer expired, and none of the kinds above explains the stall.
     Undetermined,
 }
 
@@ -94,7 +94,7 @@ impl StallKind {
         self as usize
     }
 
-    /// Returns the origin of such a stall.
+    /// Returns the origin of stalls of this kind.
     #[must_use]
     pub const fn culprit(self) -> Culprit {
         match self {
@@ -104,7 +104,7 @@ impl StallKind {
         }
     }
 
-    /// `true` if such a stall ends with the expiry of a timer.
+    /// `true` if stalls of this kind end with the expiry of a timer.
     #[must_use]
     pub const fn ends_by_timer(self) -> bool {
         matches!(self.culprit(), Culprit::Network) && !matches!(self, Self::PacketDelay)
@@ -153,21 +153,22 @@ pub enum WaitedFor {
     ProbeTimer,
 }
 
-/// Remedy for a stall. A duration is the time from the beginning of the stall until the remedy would have acted.
+/// Remedy for a stall. The duration in some variants is the time from the beginning of the stall until the remedy would
+/// have taken effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// A tail loss probe would have been sent after this time (RFC 8985 §7.2).
     TailLossProbe(Duration),
     /// RACK would have detected the lost retransmission after this time (RFC 8985 §6.2).
     Rack(Duration),
-    /// Early Retransmit (RFC 5827), which needs fewer duplicate ACKs, or RACK, which needs none. A tail loss probe
-    /// would have been sent after this time.
+    /// Early Retransmit (RFC 5827), which needs fewer duplicate ACKs, or RACK, which needs none. The duration is the
+    /// time after which a tail loss probe would have been sent.
     EarlyRetransmit(Duration),
     /// A larger receive window.
     ReceiveWindow,
     /// A receiver that reads its data.
     Reading,
-    /// An application that has its data ready in time.
+    /// An application that provides its data in time.
     Application,
     /// `TCP_NODELAY`, or a single write instead of two.
     NoDelay,
@@ -178,7 +179,7 @@ pub enum Remedy {
 }
 
 impl Remedy {
-    /// Returns the time after which the remedy would have acted, if known.
+    /// Returns the time after which the remedy would have taken effect, if known.
     #[must_use]
     pub const fn after(self) -> Option<Duration> {
         match self {

@@ -1,11 +1,11 @@
-//! Stalls of a stream: their number and time for each kind, and individual data on the longest ones.
+//! Stalls of a stream: their number and total time for each kind, and details of the longest ones.
 
 use dupack_tcp::time::Duration;
 
 use super::Stall;
 use super::kind::StallKind;
 
-/// Maximum number of stalls that are listed, the longest ones. Our choice.
+/// Maximum number of stalls that are listed: the longest ones. Our choice.
 pub const LISTED_MAX: usize = 32;
 
 /// Totals of all stalls of one kind.
@@ -15,14 +15,14 @@ pub struct KindTotal {
     pub count: u64,
     /// Total time of the stalls.
     pub time: Duration,
-    /// Number of stalls with a known time of the remedy, and the sum of these times.
+    /// Number of stalls for which [`Remedy::after`](super::Remedy::after) is known, and the sum of these times.
     pub remedied: (u64, Duration),
     /// Sum of the outstanding bytes over all stalls.
     pub flight: u64,
 }
 
 impl KindTotal {
-    /// Returns the mean time after which the remedy would have acted; `None` if unknown.
+    /// Returns the mean time after which the remedy would have taken effect; `None` if unknown.
     #[must_use]
     pub fn remedy_after(&self) -> Option<Duration> {
         let (count, sum) = self.remedied;
@@ -71,7 +71,7 @@ impl StallList {
         totals.fold(Duration::ZERO, |sum, total| sum + total.time)
     }
 
-    /// Adds all stalls of another list. The [`LISTED_MAX`] longest are listed.
+    /// Adds all stalls of another list. Only the [`LISTED_MAX`] longest stalls are listed.
     pub(super) fn absorb(&mut self, other: Self) {
         for (total, more) in self.totals.iter_mut().zip(other.totals) {
             total.count = total.count.saturating_add(more.count);
@@ -108,7 +108,7 @@ impl StallList {
         }
     }
 
-    /// Adds a stall. The [`LISTED_MAX`] longest are listed.
+    /// Adds a stall. Only the [`LISTED_MAX`] longest stalls are listed.
     pub fn add(&mut self, stall: Stall) {
         if let Some(total) = self.totals.get_mut(stall.kind.index()) {
             total.count = total.count.saturating_add(1);

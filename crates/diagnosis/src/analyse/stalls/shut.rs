@@ -1,5 +1,5 @@
 //! Stalls due to a closed receive window: one for each closure, regardless of the number of probes. The budget
-//! determines the times at which the window is closed, so that both report the same time.
+//! determines when the window is closed, so both analyses report the same time.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -35,8 +35,8 @@ impl Stalls {
         }
     }
 
-    /// Records a departure of data. `waited` is the time since the last departure that the budget assigned to the
-    /// closed window. If it is zero, the application had no data to send.
+    /// Records a departure of data. `waited` is the part of the time since the last departure that the budget assigned
+    /// to the closed window. If `waited` is zero, the application had no data to send.
     pub fn waited_for_window(&mut self, waited: Duration) {
         if let Some(stall) = self.opened.as_mut().filter(|_| waited.is_zero()) {
             stall.kind = StallKind::DataUnavailable;
@@ -50,7 +50,7 @@ impl Stalls {
         self.shut.is_some() || matches!(before.window, Some(0))
     }
 
-    /// Merges a stall due to a closed window into the closure. Any other stall is returned.
+    /// Merges a stall due to a closed window into the current closure. Returns any other stall unchanged.
     pub(super) fn while_open(&mut self, stall: Stall) -> Option<Stall> {
         let shut = self.shut.as_mut();
         let Some(shut) = shut.filter(|_| stall.kind == StallKind::ZeroWindow) else {

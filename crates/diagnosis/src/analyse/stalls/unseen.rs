@@ -1,7 +1,7 @@
-//! Timeouts for segments that were lost before the capture point. The number of these segments is known after they have
-//! been retransmitted.
+//! Timeouts for segments that were lost before the capture point. The number of these segments is known only after they
+//! have been retransmitted.
 //!
-//! If the retransmission is also lost before the capture point, it is not visible: the periods without packets before
+//! If a retransmission is also lost before the capture point, it is not visible, and the periods without packets before
 //! and after it are one stall.
 
 use super::kind::StallKind;
@@ -9,7 +9,7 @@ use super::{Before, Distance, Message, SMALL_FLIGHT, Stall, Stalls};
 use crate::analyse::cause::{Cause, Retransmission};
 use crate::read::moment::Departure;
 
-/// Timeout for segments that the capture does not contain, and the retransmissions since.
+/// Timeout for segments that the capture does not contain, and the number of segments retransmitted since then.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unseen {
     /// Start of the first of these segments.

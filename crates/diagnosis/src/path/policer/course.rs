@@ -8,22 +8,22 @@ use super::LOSSES_MIN;
 use crate::grow;
 use crate::read::packet::is_after;
 
-/// Maximum number of steps, of 2 or 3 bytes each (our choice: 24 MB of full packets, more than a rate requires). If a
-/// stream has too few losses in these steps, its history is discarded.
+/// Maximum number of steps, which take 2 or 3 bytes each (our choice: 24 MB of full packets are more than an estimate
+/// of the rate requires). If a stream has too few losses in these steps, its history is discarded.
 pub(super) const STEPS: u16 = 16_384;
 
-/// Unit of time in nanoseconds (our choice): it is the time of a full packet at 12 Gbit/s.
+/// Unit of time in nanoseconds (our choice): the transmission time of a full packet at 12 Gbit/s.
 const TICK_NS: u64 = 1024;
 
-/// Maximum time between steps, in ticks. After a longer time, no more steps are recorded (our choice: slightly more
+/// Maximum time between two steps, in ticks. After a longer time, no more steps are recorded (our choice: slightly more
 /// than an hour).
 const SILENCE_TICKS: u64 = (1 << 32) - 1;
 
-/// Maximum size of a step in bytes: five for its ticks, and two for its size on the wire.
+/// Maximum memory of a step in bytes: five for its ticks, and two for its size on the wire.
 const STEP_BYTES: usize = 7;
 
-/// Number of stored transmissions that may turn out to be lost (our choice: more than are outstanding at the rates of
-/// policers).
+/// Number of recent transmissions that are stored because they may be lost (our choice: more than are outstanding at
+/// the rates of policers).
 pub(super) const RECENT: usize = 1024;
 
 /// History of a stream: departures over time, each marked as lost or not. At the receiver, arrivals take the place of
@@ -54,9 +54,9 @@ struct Step {
     bytes: u16,
 }
 
-/// Packed steps. A step is the number of ticks times two, in groups of seven bits, lowest first. Every group except the
-/// last has the eighth bit set. If the size on the wire differs from that of the previous step, one is added to the
-/// number, and the size follows the groups.
+/// Packed steps. A step is stored as a number: twice its ticks, plus one if its size on the wire differs from that of
+/// the previous step. The number is divided into groups of seven bits, the lowest first. Every group except the last
+/// one has the eighth bit set. If the size differs, it follows the groups.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     packed: Vec<u8>,
@@ -136,7 +136,7 @@ pub(super) struct Event {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recent {
-    /// Lower 32 bits of the offset in the stream: stored segments are never farther apart.
+    /// Lower 32 bits of the offset in the stream. They suffice, because stored segments are less than 4 GiB apart.
     start: u32,
     /// Index of the step.
     step: u16,
@@ -244,9 +244,9 @@ impl Course {
         self.marked.push_back((start, place, mark));
     }
 
-    /// Returns the step after which an uncaptured segment was lost. This is the last step before the next segment of
-    /// the stream arrived, because retransmissions may have arrived in between. Without a next segment, it is the step
-    /// of the previous segment.
+    /// Returns the step after which a segment that was not captured was lost. This is the last step before the arrival
+    /// of the next segment of the stream, because retransmissions may have arrived just before. Without a next segment,
+    /// it is the step of the previous segment of the stream.
     fn place_of_unseen(&self, start: u64) -> Option<u16> {
         let start = start as u32;
         let mut new = self.recent.iter().filter(|came| came.is_new);

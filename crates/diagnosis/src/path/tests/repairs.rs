@@ -1,4 +1,5 @@
-//! Losses counted for handwritten retransmissions, some of which were not lost for certain.
+//! Losses that the survey counts for handwritten retransmissions. For some of these, the original segment was possibly
+//! not lost.
 
 use dupack_tcp::SenderConfig;
 use dupack_tcp::options::Sack;
@@ -134,7 +135,7 @@ fn a_dsack_revokes_only_the_loss_of_a_spurious_retransmission() {
         hand.again(n, Cause::SackedBeyond, Need::Unknown);
     }
     assert_eq!(hand.losses(), 3);
-    // Segments 1 and 4 are retransmitted again, although the first retransmissions had arrived.
+    // Segments 1 and 4 are retransmitted a second time, although the first retransmissions had arrived.
     for n in [1, 4] {
         hand.again(n, Cause::LostAgain, Need::NeedlessByTime);
     }

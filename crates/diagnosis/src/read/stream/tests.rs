@@ -212,7 +212,7 @@ fn the_window_edge_is_known_if_its_scale_is() {
     assert_eq!(edge(&packets(Some(7))[..4]), Some(3000));
     assert_eq!(edge(&packets(Some(7))), Some(1000 + 3000 * 4));
     assert_eq!(edge(&packets(None)), Some(4000));
-    // Without the SYNs the window is unknown.
+    // Without the SYNs, the window is unknown.
     assert_eq!(edge(&packets(Some(7))[2..]), None);
 }
 

@@ -20,7 +20,7 @@ fn the_laplace_density_is_symmetric_and_falls_by_e_at_each_scale() {
     }
 }
 
-/// Returns the reduction of a window of 100 segments to `after`; the path holds `pipe` segments without a queue.
+/// Returns the reduction of a window of 100 segments to `after`. The bandwidth-delay product is `pipe` segments.
 const fn reduction(after: f32, pipe: f32) -> Reduction {
     Reduction {
         before: 100.0,
@@ -57,7 +57,7 @@ fn a_reduction_is_the_likeliest_with_the_control_of_its_factor() {
     assert_eq!(likeliest(&reduction(100.0, 40.0)), Control::Fixed);
     assert_eq!(likeliest(&reduction(35.0, 35.0)), Control::Westwood);
     assert_eq!(likeliest(&reduction(85.0, 60.0)), Control::Bbr);
-    // If the rate fills more than the previous window, Westwood keeps the whole window.
+    // If rate times minimum round-trip time exceeds the previous window, Westwood does not reduce the window.
     let (westwood, bbr) = (Control::Westwood, Control::Bbr);
     let full = reduction(100.0, 300.0);
     assert!(density(westwood, &full) > density(bbr, &full));
@@ -90,7 +90,8 @@ fn following_a_rate_requires_more_than_chance() {
     };
     assert!(of(100.0, 35.0, 35.0, 4));
     assert!(!of(100.0, 35.0, 35.0, 3));
-    // In a small window, every factor is near some rate, so the deviation must be very small.
+    // With a small window, the window after a reduction by any factor may be close to rate times round-trip time by
+    // chance, so the deviation must be very small.
     assert!(of(10.0, 5.0, 5.2, 4));
     assert!(!of(10.0, 5.0, 7.0, 4));
 }

@@ -87,7 +87,7 @@ fn beyond_the_window_before_the_loss_the_friendly_estimate_grows_like_reno() {
         14.0 + CUBIC_ALPHA * n.min(below) + (n - below).max(0.0)
     };
     let of = |beyond: f32| {
-        // In such a short time, the cubic curve hardly changes.
+        // In this short time, the cubic curve hardly changes.
         let mut growth = Growth::new();
         for n in 0..30_i16 {
             let steep = reno(n).min(20.0) + (reno(n) - 20.0).max(0.0) * beyond;
@@ -166,7 +166,7 @@ fn a_bounded_round_ends_an_epoch_and_many_rounds_are_thinned_out() {
 
 #[test]
 fn moves_are_counted_by_the_backlog() {
-    // If a round trip takes a ninth longer, two of 20 segments are in the queue.
+    // If a round trip takes one ninth longer than the minimum, two of 20 segments are in the queue.
     let counted = |rtt_min: f32, next: f32| {
         let mut growth = Growth::new();
         for (n, most) in [(0, 20.0), (1, next)] {

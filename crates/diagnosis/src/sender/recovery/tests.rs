@@ -125,7 +125,8 @@ fn partial_acks_distinguish_reno_from_newreno() {
         (answer_both, vec![Recovery::Reno])
     );
     assert_eq!(verdict_of(&answered).nearest, Some(Recovery::NewReno));
-    // If both numbers are equal, they are no evidence; without any partial ACK, both recoveries are possible.
+    // Equal numbers of answered and unanswered partial ACKs are no evidence. Without any partial ACK, no algorithm is
+    // named.
     assert_eq!(speaks(&partial(3, 3), "partial ACKs"), (vec![], vec![]));
     assert_eq!(verdict_of(&partial(0, 0)).name, None);
 }

@@ -7,16 +7,16 @@ use crate::results::{Measure, Results};
 /// goodput.
 pub const HARM_MOST: f64 = 0.5;
 
-/// Threshold of waste. A stack gets a warning if it retransmits more than this percentage of its segments beyond link
-/// losses. The value is this project's own: more than every tenth packet on the path is then a retransmission that the
-/// path did not cause.
+/// Threshold of waste. A stack gets a warning if more than this percentage of its segments are retransmissions that
+/// link losses do not explain. The value is this project's own: more than one in ten packets on the path is then a
+/// retransmission that the path did not cause.
 pub const WASTE_MOST_PERCENT: f64 = 10.0;
 
 /// Margins: differences up to these values do not matter in practice, even if they are significant, because in a
 /// simulator a difference of a thousandth can be significant. The values are this project's own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margins {
-    /// Goodput, as a ratio.
+    /// Goodput, as a relative difference.
     pub goodput: f64,
     /// Queueing delay, in ms.
     pub delay_ms: f64,
@@ -55,7 +55,7 @@ impl Margins {
         }
     }
 
-    /// Returns the margin of `measure` in its unit, or as a ratio for goodput.
+    /// Returns the margin of `measure` in its unit, or as a relative difference for goodput.
     #[must_use]
     pub const fn of(&self, measure: Measure) -> f64 {
         match measure {

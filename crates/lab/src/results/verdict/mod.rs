@@ -108,7 +108,7 @@ pub struct Contender {
     pub chance: Chance,
     /// Seeds and values by measure, with ascending seeds.
     pub measured: Vec<(Measure, Vec<(u64, f64)>)>,
-    /// Segments that the stack retransmitted beyond link losses, in percent.
+    /// Retransmissions that link losses do not explain, in percent of the segments sent.
     pub own_waste_percent: Option<f64>,
 }
 
@@ -160,7 +160,7 @@ impl Contender {
     }
 }
 
-/// Returns the retransmissions of a run beyond link losses, in percent of the segments sent.
+/// Returns the retransmissions of a run that link losses do not explain, in percent of the segments sent.
 fn own_waste(run: &super::Run) -> Option<f64> {
     let share = run.values.get(Measure::RetransmissionShare)?;
     let resent = run.values.get(Measure::Retransmissions)?;
@@ -180,7 +180,7 @@ fn own_waste(run: &super::Run) -> Option<f64> {
 pub enum Warning {
     /// A competing flow loses this share of its goodput.
     Harm(f64),
-    /// The stack retransmits this percentage of its segments beyond link losses.
+    /// This percentage of the stack's segments are retransmissions that link losses do not explain.
     Waste(f64),
 }
 
@@ -254,15 +254,15 @@ pub enum Answer {
     Stars(Vec<usize>),
     /// These stacks are undominated, but they are more than half of all stacks. The preferred ones come first.
     TooMany(Vec<usize>),
-    /// These stacks are undominated, and do not differ significantly from the first of them by the preferred criterion.
-    /// They are more than half of all stacks.
+    /// These stacks are undominated, and do not differ significantly by the preferred criterion from the first of these
+    /// stacks. They are more than half of all stacks.
     NotTold(Vec<usize>),
     /// No stack has random runs: every seed gave the same run.
     SameRuns,
     /// These stacks are undominated, but their runs are not random. If only the other stacks got a ★, they would be
     /// rewarded for random runs.
     SameRunsOf(Vec<usize>),
-    /// One run per stack shows no random variation.
+    /// Each stack has only one run, which shows no random variation.
     OneRun,
     /// There is only one stack.
     Alone,
@@ -440,8 +440,8 @@ impl Contest {
             count if 2 * count <= there.len() => Answer::Stars(front),
             _ => match self.prefer {
                 None => Answer::TooMany(front),
-                // With a preferred criterion, the answer is the stacks that do not differ significantly from the first
-                // stack by it.
+                // If the reader prefers a criterion, the answer consists of the stacks that do not differ significantly
+                // from the first stack by this criterion.
                 Some(prefer) => {
                     let left = self.as_good_as_first(&front, prefer);
                     match 2 * left.len() <= there.len() {
@@ -454,7 +454,7 @@ impl Contest {
     }
 
     /// Returns the first stack of `front`, and the stacks that do not differ significantly from it by the preferred
-    /// measure. Only these comparisons are corrected together, because no others are made.
+    /// measure. Only these comparisons are corrected together, because no other comparisons are made.
     fn as_good_as_first(&self, front: &[usize], prefer: Prefer) -> Vec<usize> {
         let Some((&first, others)) = front.split_first() else {
             return Vec::new();

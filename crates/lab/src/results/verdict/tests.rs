@@ -446,8 +446,8 @@ fn a_criterion_needs_fewer_comparisons() {
         let delays = [0.0, 0.1, -0.1, 0.0, 0.2].map(|off| delay + off);
         measured(name, n, &[(Goodput, goodput), (DelayP95, &delays)])
     };
-    // The lead of "fast" over "slow" has p = 0.015 without correction. This is significant among two comparisons, but
-    // not among all.
+    // The lead of "fast" over "slow" has p = 0.015 without correction. This lead is significant among two comparisons,
+    // but not among all comparisons.
     let all = || {
         vec![
             stack("fast", 0, &[9.0, 9.4, 8.9, 9.5, 9.1], 40.0),

@@ -12,8 +12,8 @@ use super::{BuildError, Scenario, bit_rate, complaint, fault, radio, span};
 use crate::experiment::{FlowGroup, LinkOptions, MediaSource, UdpSource};
 
 impl Scenario {
-    /// Sets the capacity of queues that depends on the round-trip time. This is possible once all flows have routes.
-    /// The longest round-trip time of the TCP flows that cross the queue is used.
+    /// Sets the capacities of queues that depend on the round-trip time, once all flows have routes. The capacity is
+    /// calculated from the longest round-trip time of the TCP flows that cross the queue.
     pub(super) fn size_for_round_trips(&self, map: &Map, topology: &mut Topology, ways: &[Way]) {
         let e = &self.experiment;
         for (options, ids) in e.path.iter().chain(&e.links).zip(&map.described) {

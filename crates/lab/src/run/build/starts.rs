@@ -18,7 +18,7 @@ use crate::results::{Beginning, Carries};
 /// another starts, and short compared to a run.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Reciprocal of the maximum fraction of a run within which start times are drawn: one tenth.
+/// Reciprocal of the maximum fraction of a run that the range of drawn start times covers: one tenth.
 const PART_OF_RUN: u64 = 10;
 
 impl Scenario {

@@ -148,8 +148,8 @@ pub(super) fn running_bytes(e: &Experiment) -> u64 {
 /// Approximate maximum number of packets in the queue of a radio station.
 const STATION_QUEUE: f64 = 50.0;
 
-/// Estimates the bytes of the packets in transit and of their entries in scoreboards. They are limited by the capacity
-/// of links and queues, by the amount of data sent, and by the windows.
+/// Estimates the memory, in bytes, of the packets in transit and of their entries in scoreboards. The number of packets
+/// is limited by the capacity of links and queues, by the amount of data sent, and by the windows.
 fn held_bytes(e: &Experiment) -> u64 {
     let segment = e.sender.segment.map(|bytes| bytes.as_bytes());
     let segment = segment.unwrap_or(default_segment(e.dialect).into()).max(1) as f64;

@@ -27,7 +27,7 @@ fn excessive_counts_are_errors_before_anything_is_built() {
     let path = "[path]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\n";
     let flows = refused(&format!("{path}[[flows]]\ncount = 1000000\n"));
     assert!(flows.contains("a run cannot hold 1000000 flows"), "{flows}");
-    // Each flow has a list of a million writes, so 100,000 flows need 30 TB.
+    // Each flow has a list of a million writes of 32 bytes each, so 100,000 flows need 3.2 TB.
     let writes = refused(&format!(
         "{path}[[flows]]\ncount = 100000\nwrites = [{{ every = \"10us\", bytes = \"1B\" }}]\n"
     ));

@@ -112,7 +112,7 @@ impl Cobalt {
             fate = Fate::Drop;
         }
         if fate != Fate::Drop && self.count > 0 && now > self.drop_next {
-            // Overdue signals are not made up for.
+            // Overdue signals are skipped.
             self.drop_next = now;
         }
         fate

@@ -40,7 +40,7 @@ fn offer_all(link: &mut Link, packets: &[(u64, u32)]) -> Vec<Admission> {
     verdicts.collect()
 }
 
-/// Returns the arrival time in microseconds, the packet number, and `true` if the packet arrived, for each packet.
+/// Returns, for each packet, the arrival time in microseconds, the packet number, and `true` if the packet arrived.
 fn arrivals(link: &mut Link) -> Vec<(u64, u32, bool)> {
     core::iter::from_fn(|| {
         let (when, _) = link.next_arrival()?;

@@ -12,7 +12,7 @@ use dupack_tcp::time::Instant;
 /// Maximum number of events in the log.
 const EVENTS_KEPT: usize = 2_000;
 
-/// Determines if events are logged.
+/// `On` if events are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logging {
     On,

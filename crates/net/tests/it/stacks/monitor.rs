@@ -21,9 +21,9 @@
 //! - Only data that the receiver has acknowledged counts as acknowledged.
 //!
 //! The receiver, at each ACK:
-//! - It acknowledges and sacks only delivered data; the ACK never decreases. Unless it
-//!   reneges, it acknowledges all data delivered in order; a receiver with an exact echo of marks
-//!   may first acknowledge the data before a change of marks (RFC 8257 §3.2).
+//! - The receiver acknowledges and sacks only delivered data; the ACK never decreases. Unless the receiver reneges, it
+//!   acknowledges all data delivered in order; a receiver with an exact echo of marks may first acknowledge the data
+//!   before a change of marks (RFC 8257 §3.2).
 //! - The right edge of its window never moves left, and the window is at most as large as the buffer.
 //!
 //! Both: the number of transmissions and events without progress is bounded.

@@ -30,7 +30,7 @@ pub struct Interface {
     pub link: LinkType,
     /// Name, if the file has one.
     pub name: Option<Box<str>>,
-    /// Maximum number of bytes kept of a packet; 0 if there is no limit.
+    /// Maximum number of captured bytes of a packet; 0 if there is no limit.
     pub snap: u32,
     /// Number of packets that the interface or the system dropped because a buffer was full.
     pub dropped: u64,
@@ -48,7 +48,7 @@ enum Resolution {
     PerNano(u64),
     /// There are 2 to the power of this number of ticks per second.
     Binary(u8),
-    /// The unit is so small that no 64-bit time reaches a nanosecond.
+    /// The unit is so small that even the largest 64-bit time is shorter than a nanosecond.
     Nothing,
 }
 

@@ -173,8 +173,8 @@ fn reading_resumes_at_the_first_record_after_damage() {
     for (file, first_at) in files(40).into_iter().zip([24, 48, 24, 48]) {
         let all = read(file.as_slice()).seqs();
         let record = (file.len() - first_at) / 40;
-        // One file has a hole, as a disk leaves it, and the other lacks these bytes. Both ranges are from within the
-        // 11th packet to within the 14th.
+        // In one file, this range of bytes is overwritten, as by a damaged disk. The other file lacks these bytes. The
+        // range begins in the 11th packet and ends in the 14th.
         let range = first_at + 10 * record + 30..first_at + 13 * record + 41;
         let mut holed = file.clone();
         holed[range.clone()].fill(0xee);

@@ -147,7 +147,7 @@ fn columns<'a>(results: &'a Answered<'_>) -> impl Iterator<Item = Column> + 'a {
     let judges = |stack: &&String| stack.matches('/').count() == 3;
     let several_judge = results.stacks.iter().filter(judges).count() > 1;
     let speaks = move |measure: Measure| match measure {
-        // The share of retransmissions is shown only for real packets; a kernel may not report it.
+        // The number of retransmissions is shown only for real packets, because a kernel may not report their share.
         Measure::Retransmissions => results.medium != Medium::Simulated,
         Measure::AccuracyWireless | Measure::AccuracyCongestion => several_judge,
         Measure::Fairness => results.has_several_flows(),

@@ -16,7 +16,7 @@ fn full(segments: u32) -> Receiver {
 
 #[test]
 fn only_an_opening_of_a_segment_is_advertised() {
-    // RFC 9293 §3.8.6.2.2.
+    // The window is advertised when it has opened by one segment (RFC 9293 §3.8.6.2.2).
     let mut r = full(10);
     r.read(u64::from(MSS) - 1);
     assert!(!r.is_ack_due());
@@ -221,7 +221,8 @@ fn a_window_follows_the_bandwidth_from_both_sides() {
     };
     let window = |n: u32, r: &mut Receiver| arrive(r, 10 * u64::from(n), n).unwrap().window;
     let mut r = receiver(follows);
-    // An advertised right edge is not moved back: it stays until the data received reaches the smaller window.
+    // An advertised right edge is not moved back. It stays until the smaller window, counted from the received data,
+    // extends beyond it.
     assert_eq!(window(0, &mut r), 20 * MSS);
     for n in 1..10 {
         assert_eq!(window(n, &mut r), (19 - n) * MSS + MSS);

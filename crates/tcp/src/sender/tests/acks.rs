@@ -58,7 +58,7 @@ fn dsack_in(ack_in: AckIn) -> (Option<(u64, u64)>, u64) {
 
 #[test]
 fn a_first_block_inside_the_second_or_below_the_ack_is_a_dsack() {
-    // RFC 2883 §4.2.
+    // The first block is a DSACK if it is below the cumulative ACK or inside the second block (RFC 2883 §4.2).
     assert_eq!(dsack_in(ack(0).sack(3, 4).sack(2, 6)), (Some((3, 4)), 4));
     assert_eq!(dsack_in(ack(0).sack(2, 6).sack(2, 6)), (Some((2, 6)), 4));
     assert_eq!(dsack_in(ack(1).sack(0, 1).sack(2, 6)), (Some((0, 1)), 4));
@@ -70,7 +70,7 @@ fn a_first_block_inside_the_second_or_below_the_ack_is_a_dsack() {
     assert_eq!(dsack_in(ack(0).sack(2, 6).sack(3, 7)), (None, 5));
     assert_eq!(dsack_in(ack(0).sack(4, 7).sack(2, 6)), (None, 5));
     assert_eq!(dsack_in(ack(0).sack(2, 6)), (None, 4));
-    // The third block is not considered.
+    // The first block is compared only with the second block, not with the third.
     assert_eq!(dsack_in(ack(0).sack(3, 4).sack(7, 8).sack(2, 6)), (None, 5));
 }
 
@@ -210,7 +210,7 @@ fn a_control_with_a_model_is_told_of_marks_once_per_window() {
     };
     assert_eq!(answered(100, 1, 5), 0);
     assert_eq!(answered(200, 2, 6), 1);
-    // Further marks of the data that was outstanding then cause no response; a later mark causes one.
+    // Further marks of the same window of data cause no response; a later mark causes one.
     assert_eq!(answered(300, 4, 7), 1);
     assert_eq!(answered(400, 7, 0), 2);
 }

@@ -49,7 +49,7 @@ fn window_changes_are_logged_on_request() {
 
 #[test]
 fn a_retransmitted_segment_is_no_longer_timed() {
-    // Karn's algorithm (RFC 6298 §3), if one segment is timed at a time.
+    // If one segment is timed at a time, its retransmission ends the timing (Karn's algorithm, RFC 6298 §3).
     let timed_after = |number: u64| {
         let mut t = plain()
             .configure(|c| c.rtt.sampling = RttSampling::OnePerWindow)

@@ -1,5 +1,5 @@
-//! Baseline: two kernels and a thread that relays packets between their devices. This measures the devices without our
-//! own TCP.
+//! Baseline: two kernels and a thread that relays packets between their devices. This baseline measures the devices
+//! without our own TCP.
 
 use std::io;
 use std::os::fd::AsFd;

@@ -90,7 +90,7 @@ fn segments_before_the_window_are_answered_and_acknowledge_nothing() {
         ". 1:1001 ack 3001",
         ". 20000 ack 3001",
         "F. 19000 ack 3001",
-        // These numbers are below all that were ever sent.
+        // These sequence numbers are below all that the peer has sent.
         ". -60000:-59000 ack 3001",
         ". -9 ack 3001",
     ] {

@@ -552,7 +552,7 @@ fn a_search_over_ipv6_starts_with_the_minimum_mtu() {
 #[test]
 fn a_search_stops_when_it_is_close_enough() {
     // The probes have 1192, 1296, 1348, 1374, 1387 and 1394 bytes, and the path carries 1400 bytes. A gain below eight
-    // bytes is not worth another probe.
+    // bytes does not justify another probe.
     let mut config = link();
     config.path_mtu.probing = ProbingRule::Always;
     let mut t = established(config);

@@ -1,5 +1,5 @@
-//! The truth about a transfer, stored next to its captures. With it, the captures can be diagnosed again without a new
-//! transfer.
+//! The truth about a transfer, stored next to the captures of the transfer. The stored truth allows a new diagnosis of
+//! the captures without a new transfer.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::truth::Was;
 /// The truth about a transfer whose captures are stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TransferTruth {
-    /// Class of each data packet in the sender's capture, by index; `None` if it is unknown.
+    /// Class of each data packet in the sender's capture, by index; `None` if the class is unknown.
     truths: Vec<Option<String>>,
     /// Busy time, and time limited by the receive window, in nanoseconds, as counted by the kernel.
     pub times: Option<(u64, u64)>,
@@ -21,7 +21,7 @@ pub struct TransferTruth {
     pub seconds: f64,
     /// Number of retransmissions that the kernel counted, and number of retransmissions that left the kernel's host.
     pub counted: Option<(u64, u64)>,
-    /// Reasons why the times are invalid. Empty if they are valid.
+    /// Reasons why the times are invalid. Empty if the times are valid.
     pub unsound: Vec<String>,
 }
 

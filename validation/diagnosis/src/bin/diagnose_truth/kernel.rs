@@ -45,7 +45,7 @@ pub enum What {
     Mark { id: u64, unix_nanos: u64 },
 }
 
-/// An event.
+/// An event of the kernel, or a mark of this program.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     /// Monotonic time in nanoseconds. Its resolution is one microsecond.
@@ -124,8 +124,8 @@ impl Tracer {
             });
             let marks: Vec<(i64, u64)> = marks.collect();
             if marks.len() == MARKS as usize {
-                // The time of day is read before the mark is written. The delay between both reduces the difference, so
-                // the largest difference is the most accurate.
+                // The time of day is read before the mark is written. The delay between the two reduces the difference,
+                // so the largest difference is the most accurate.
                 offset = marks.into_iter().max();
                 break;
             }

@@ -1,5 +1,5 @@
-//! Compares diagnoses of real packets by `dupack diagnose` with the knowledge of senders, kernel and path: `cargo
-//! measure diagnose` writes `docs/diagnose-truth.md`.
+//! Compares diagnoses of real packets by `dupack diagnose` with the truth that the senders, the kernel and the path
+//! know. `cargo measure diagnose` runs this program and writes `docs/diagnose-truth.md`.
 //!
 //! Arguments: `--seed N` (1) for the random numbers of the paths, `--jobs N` (3) for the number of simultaneous
 //! transfers, `--only TEXT` for transfers whose sender and path contain the text (`kernel:cubic over 2 % loss`), `--out

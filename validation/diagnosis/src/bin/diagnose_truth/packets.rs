@@ -10,8 +10,9 @@ use dupack_tcp::connection::Flags;
 /// Port of the receivers of all transfers.
 pub const PORT: u16 = 5001;
 
-/// Tolerance for the times of two captures. The captures have the same clock, but one capture records a packet before
-/// it is forwarded, the other one after.
+/// Maximum time by which the capture at the sender may record a packet later than the capture at the receiver. The
+/// captures have the same clock, but one capture records a packet before the packet is forwarded, and the other capture
+/// afterwards.
 const CLOCKS_NANOS: u64 = 2_000_000;
 
 /// A packet with data or a FIN.
@@ -69,7 +70,7 @@ pub fn read(path: &Path) -> Result<Vec<DataPacket>, String> {
     Ok(packets)
 }
 
-/// Returns, for each packet that arrived, the index of the same packet in the capture at the sender.
+/// Returns, for each packet in `came` that arrived, the index of the same packet in `left`, the capture at the sender.
 pub fn arrivals(left: &[DataPacket], came: &[DataPacket]) -> Vec<Option<usize>> {
     let mut waiting: HashMap<_, VecDeque<usize>> = HashMap::new();
     for (place, packet) in left.iter().enumerate() {
@@ -90,7 +91,8 @@ pub fn arrivals(left: &[DataPacket], came: &[DataPacket]) -> Vec<Option<usize>> 
 /// Returns, for each packet that a host passed to its device, the index of the first packet on the path that is a part
 /// of this packet.
 pub fn cut_from(host: &[DataPacket], path: &[DataPacket]) -> Vec<Option<usize>> {
-    /// Number of host packets among which the match is searched: packets reach the path in order, with few exceptions.
+    /// Number of host packets that are searched for a match. A small number is enough, because packets reach the path
+    /// in order, with few exceptions.
     const AHEAD: usize = 64;
     let mut first = vec![None; host.len()];
     let mut next = 0;

@@ -1,4 +1,5 @@
-//! Paths on which senders are captured. The paths are described as in experiment files, and built here.
+//! Paths on which senders are captured. This module builds the paths from descriptions in the format of experiment
+//! files.
 
 use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::load::Source;
@@ -25,7 +26,7 @@ pub struct Place {
     pub experiment: String,
     /// Amount of data in bytes, unless the flow of the experiment has writes.
     pub bytes: u64,
-    /// Times at which the application of the receiver does not read.
+    /// Pauses in which the application of the receiver does not read.
     pub reader: Option<ReadPauses>,
 }
 
@@ -75,13 +76,13 @@ struct Kind {
 /// Name of the path whose receiver stops reading. Experiment files cannot describe such a receiver.
 const READER: &str = "a reader with pauses, 0.5 % loss";
 
-/// The pauses are so long that a window of 64 kB fills, and that the sender sends window probes.
+/// During a pause, a window of 64 kB fills, and the sender sends window probes.
 const PAUSES: ReadPauses = ReadPauses {
     every: 800_000,
     time: Duration::from_millis(900),
 };
 
-/// The kinds of path. The amount of data of each kind takes some seconds.
+/// The kinds of path. A transfer over each kind takes some seconds.
 const KINDS: [Kind; 10] = [
     Kind {
         name: "no loss",
@@ -166,7 +167,7 @@ const KINDS: [Kind; 10] = [
     },
 ];
 
-/// Factors among which a seed chooses at random.
+/// Factors from which a seed chooses at random.
 const RATES: [f64; 4] = [0.5, 1.0, 1.5, 2.0];
 const DELAYS: [f64; 5] = [0.5, 1.0, 1.5, 2.5, 4.0];
 const BUFFERS: [f64; 3] = [0.5, 1.0, 2.0];

@@ -1,5 +1,5 @@
-//! One transfer, with the knowledge of its sender. The transfer is captured at both ends, and with a kernel's sender
-//! also on its host.
+//! One transfer, with the truth that its sender knows. The transfer is captured at both ends. If the sender is the
+//! kernel's, the transfer is also captured on the sending host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ impl End {
 pub struct Done {
     pub task: Task,
     pub scores: Vec<(End, Score)>,
-    /// Reasons why the times are invalid. Empty if they are valid.
+    /// Reasons why the times are invalid. Empty if the times are valid.
     pub unsound: Vec<String>,
     pub seconds: f64,
     /// Number of packets longer than a segment in the host's capture.
@@ -123,7 +123,7 @@ pub fn before_others<T>(job: impl FnOnce() -> T) -> T {
     let thread = fs::read_link("/proc/thread-self").unwrap_or_default();
     let schedule = |policy: [&str; 3]| {
         if let Some(thread) = thread.file_name() {
-            // If the permission or the program is missing, the path still reports late packets.
+            // Errors are ignored: if the permission or the program is missing, the path still reports late packets.
             let _ = Command::new("chrt").args(policy).arg(thread).output();
         }
     };

@@ -86,7 +86,7 @@ pub struct Score {
 /// Quantity of a transfer that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
-    /// Time with nothing outstanding. The kernel does not count this time as busy.
+    /// Time without outstanding data. The kernel does not count this time as busy.
     Application,
     ReceiveWindow,
     LeastRtt,
@@ -121,7 +121,8 @@ impl Quantity {
 }
 
 impl Score {
-    /// Scores a capture with these packets. Their truth is known.
+    /// Scores the diagnosis of a capture. `packets` contains each data packet with its true class, if known, and its
+    /// fate.
     pub fn of(
         file: &Path,
         packets: &[(DataPacket, Option<Was>, Fate)],
@@ -200,7 +201,8 @@ impl Needless {
 
 /// Tolerance of fractions of the time, in percentage points.
 const POINTS: f64 = 5.0;
-/// Tolerance of the minimum round-trip time: one millisecond, or this fraction.
+/// Relative tolerance of the minimum round-trip time. `RTT_SECONDS` is the absolute tolerance, in seconds; the larger
+/// of the two tolerances applies.
 const RTT_SHARE: f64 = 0.02;
 const RTT_SECONDS: f64 = 0.001;
 /// Relative tolerance of the rate.

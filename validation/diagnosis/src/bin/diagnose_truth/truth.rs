@@ -105,8 +105,8 @@ fn all(sent: &[Transmission]) -> Vec<Was> {
 
 /// Maximum time between an event in the kernel and the packet on the path.
 const LATE_NANOS: i64 = 20_000_000;
-/// Maximum time by which the event may seem later than the packet: the time of the event is truncated to a microsecond,
-/// and the clocks are read one after the other.
+/// Maximum time by which the event may seem to be later than the packet. The time of the event is truncated to a
+/// microsecond, and the two clocks are read one after the other.
 const EARLY_NANOS: i64 = 200_000;
 
 /// Returns the classes of packets of the kernel's sender. Retransmissions are matched with events. `offset` converts
@@ -164,7 +164,7 @@ fn causes(events: &[Event], offset: i64) -> Vec<(i64, Was)> {
     for event in events {
         match event.what {
             What::State(new) => {
-                // In the state Loss, each expiry of the timer sets the state again, and nothing else does.
+                // In the state Loss, only an expiry of the timer sets the state again.
                 fresh = new == State::Loss || new != state;
                 state = new;
             }

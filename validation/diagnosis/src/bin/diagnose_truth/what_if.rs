@@ -47,14 +47,14 @@ struct Pair {
     run: Option<String>,
 }
 
-/// A question and its name.
+/// A question: a pair of senders on a path.
 struct Question {
     number: u64,
     place: Place,
     pair: Pair,
 }
 
-/// Result of a question.
+/// Answer to a question.
 struct Found {
     number: u64,
     place: String,

@@ -24,7 +24,7 @@ pub struct Options {
     pub out: PathBuf,
     pub page: Option<PathBuf>,
     pub what_if: bool,
-    /// `true` to diagnose existing captures.
+    /// `true` to diagnose the captures of an earlier run again.
     pub again: bool,
     /// Number of runs of each predicted sender.
     pub repeat: u64,

@@ -28,7 +28,7 @@ const PORT: u16 = 8000;
 /// Time between samples.
 pub const EVERY: Duration = Duration::from_millis(10);
 
-/// Maximum time for which a read or write blocks before the deadline is checked.
+/// Maximum time for which a read or write blocks before the deadline is checked again.
 const SLICE: Duration = Duration::from_millis(200);
 
 /// Maximum duration of the programs of a run.
@@ -98,7 +98,7 @@ struct Notes {
     not_reading: Vec<[u64; 2]>,
     samples: Vec<Sample>,
     socket: Option<TcpStream>,
-    /// Local address and address of the peer. They are stored because a closed socket does not have them.
+    /// Local address and address of the peer. The addresses are stored because a closed socket no longer has them.
     addresses: Option<[SocketAddr; 2]>,
 }
 

@@ -181,8 +181,8 @@ impl Derived {
     }
 }
 
-/// Returns the packets with the identifications of hosts that have one counter for the packets to all destinations.
-/// Other connections, which are not in the capture, also use numbers of this counter, in bursts.
+/// Returns the packets with other IPv4 identifications, as if each host used one counter for the packets to all
+/// destinations. Connections that are not in the capture also use numbers of this counter, in bursts.
 fn shared_ids(packets: &[Packet], draws: &mut Draws) -> Vec<Packet> {
     let mut last: BTreeMap<Vec<u8>, u16> = BTreeMap::new();
     let mut renumbered = packets.to_vec();
@@ -203,7 +203,8 @@ fn shared_ids(packets: &[Packet], draws: &mut Draws) -> Vec<Packet> {
     renumbered
 }
 
-/// Adds the IPv4 header of a tunnel (with addresses of RFC 5737) and the tunnel's own `header` in front of the packet.
+/// Adds two headers in front of the packet: the IPv4 header of a tunnel, with addresses of RFC 5737, and the tunnel's
+/// own `header`.
 fn outer(packet: &Packet, protocol: u8, header: &[u8]) -> Packet {
     let length = (20 + header.len() as u32 + packet.length) as u16;
     let mut ip = [

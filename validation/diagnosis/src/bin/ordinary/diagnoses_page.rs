@@ -15,7 +15,7 @@ const GROUPS: usize = 6;
 const BEGIN: &str = "<!-- ordinary traffic -->";
 const END: &str = "<!-- end of ordinary traffic -->";
 
-/// Puts `section` between the markers of a page. If there are no markers, appends it to the page.
+/// Puts `section` between the markers of a page. If there are no markers, appends the section to the page.
 pub fn replace(page: &Path, section: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", page.display());
     let text = if page.exists() {
@@ -113,7 +113,7 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
 }
 
 /// Returns a summary of all captures with both directions and most of the packets. The other captures are left out,
-/// because the sentence about them says that packets are missing.
+/// because the sentence about such a capture says that packets are missing.
 fn sum(scores: &[Score]) -> String {
     let told = scores.iter().filter(|s| !s.derived.lacks_much());
     let told: Vec<&Score> = told.filter(|s| s.coarse != Grade::Unknown).collect();
@@ -201,7 +201,7 @@ fn table<const N: usize>(title: &str, rows: [(&str, Vec<&Score>); N]) -> String 
     text
 }
 
-/// Formats the number of `true` values as in `3 of 5`.
+/// Formats the number of `true` values, as in `3 of 5`.
 fn right_of(each: impl Iterator<Item = bool>) -> String {
     let each: Vec<bool> = each.collect();
     let right = each.iter().filter(|right| **right).count();

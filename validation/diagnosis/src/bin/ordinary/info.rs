@@ -1,4 +1,4 @@
-//! The needed part of a socket's `TCP_INFO`.
+//! The part of a socket's `TCP_INFO` that is needed here.
 
 use std::io;
 use std::net::TcpStream;

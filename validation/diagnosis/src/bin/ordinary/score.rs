@@ -42,16 +42,16 @@ pub const NAMED: [(&str, Option<Class>); 24] = [
     ("mixed", None),
 ];
 
-/// Share of the time below which naming a limit is flatly wrong.
+/// Share of the time below which it is flatly wrong to name a limit.
 const FLATLY: f64 = 0.1;
 
-/// Share of the time from which the story names wasted time first.
+/// Minimum share of the time for which the story names wasted time first.
 const WASTE: f64 = 0.25;
 
 /// Templates that name wasted time.
 const OF_WASTE: [&str; 4] = ["black hole", "nagle", "timers", "shut window"];
 
-/// Share of the time from which a limit must be named.
+/// Minimum share of the time for which a limit must be named.
 const MUST: f64 = 0.5;
 
 /// Duration in round trips below which a stream needs no diagnosis.
@@ -60,10 +60,10 @@ const BRIEF: f64 = 3.0;
 /// Interval between two samples of a socket, in seconds. The truth about a shorter stream is unknown.
 const BETWEEN_SAMPLES: f64 = EVERY.as_secs_f64();
 
-/// Resolution of the samples, as a share of the time. Limits whose shares differ by less are equal.
+/// Resolution of the samples, as a share of the time. Limits whose shares differ by at most this value count as equal.
 const EQUAL: f64 = 0.05;
 
-/// Accepted difference from the kernel's share.
+/// Maximum accepted difference from the kernel's share, and maximum relative difference from the rate of the path.
 const POINTS: f64 = 0.05;
 
 /// Place of a capture.
@@ -88,13 +88,13 @@ impl At {
 #[derive(Clone, Copy, Debug)]
 struct Named {
     limit: Option<Class>,
-    /// Share of the time of other limits that the sentence also names.
+    /// Share of the time, from 0 to 1, of the other limits that the sentence also names.
     also: f64,
     /// `true` if the sentence names wasted time.
     waste: bool,
 }
 
-/// Circumstances that determine the causes named by a sentence.
+/// Circumstances that determine which causes a sentence names.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     retransmissions: u64,
@@ -131,10 +131,11 @@ pub enum Grade {
     Right,
     /// No limit is named, and no limit took half of the time; or the stream is shorter than [`BRIEF`] round trips.
     Abstained,
-    /// No limit is named, although one took half of the time, and the stream has at least [`BRIEF`] round trips.
+    /// No limit is named, although a limit took half of the time and the stream lasts for at least [`BRIEF`] round
+    /// trips.
     Missed,
-    /// Wasted time is named and took at least a quarter of the time, but another limit took most of the time. The story
-    /// names wasted time first.
+    /// Wasted time is named and took about a quarter of the time or more ([`WASTE`]), but another limit took more time.
+    /// The story names wasted time first.
     Waste,
     Wrong,
     /// The named limit took less than a tenth of the time.

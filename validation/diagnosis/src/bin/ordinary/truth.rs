@@ -1,5 +1,5 @@
-//! The limit of a stream at every instant. It is determined from the sender's socket, which is sampled every 10 ms, and
-//! from the actions of the sender's program.
+//! The limit of a stream at every instant. This module determines the limit from samples of the sender's socket, which
+//! are taken every 10 ms, and from the actions of the sender's program.
 //!
 //! The kernel's counters divide each interval into four parts: time with nothing outstanding (limited by the
 //! application), time limited by the receive window, time limited by the send buffer, and other busy time. The state at
@@ -8,18 +8,18 @@
 //! | class | condition, in this order |
 //! | --- | --- |
 //! | receive window | the window is closed: retransmissions probe it |
-//! | timers | nothing was sent and nothing new acknowledged for more than 1.25 round trips, and then a segment was retransmitted |
-//! | Nagle | less than a segment waits to be sent, data is outstanding, TCP_NODELAY is off, and no loss is being repaired |
-//! | path | all streams of the direction together have as much in flight as the path holds without a queue, and more data waits |
-//! | path or application | the same, and all data that the program wrote was sent: a sentence may name either |
+//! | timers | nothing was sent and nothing new was acknowledged for more than 1.25 round trips plus 12 ms, and then a segment was retransmitted |
+//! | Nagle | less than a segment waits to be sent, data is outstanding, TCP_NODELAY is off, the congestion window is not full, no loss is being repaired, and the program is not in a write call |
+//! | path | all streams of the direction together have at least 95 % of the bandwidth-delay product in flight (the path is full), and more data waits to be sent, the program is in a write call, or a loss is being repaired |
+//! | path or application | the path is full, but all data that the program wrote was sent, and more than two segments are outstanding: a sentence may name either limit |
 //! | application | all data that the program wrote was sent, and the program is not in a write call |
 //! | send buffer | the same, but the program is in a write call |
-//! | slow start | the congestion window is below its threshold and nothing has been lost |
+//! | slow start | the congestion window is below its threshold, and nothing has been retransmitted or marked as lost |
 //! | losses | otherwise: the congestion window, or the repair of a loss |
 //!
 //! If the receive window or the send buffer limits a stream while the path is full, both limits hold: without the first
-//! limit, the other would remain. The time is attributed to the window or the buffer, and a sentence may name the path,
-//! too.
+//! limit, the other would remain. The time is attributed to the window or the buffer, but a sentence may also name the
+//! path.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -101,8 +101,8 @@ impl Budget {
         self.classes[class as usize] / self.all().max(f64::MIN_POSITIVE)
     }
 
-    /// Returns the share of the time, from 0 to 1, in which this class and another limit held at the same time, and
-    /// which is attributed to the other limit.
+    /// Returns the share of the time, from 0 to 1, in which this class and another limit held at the same time. This
+    /// time is attributed to the other limit.
     pub fn shared(&self, class: Class) -> f64 {
         let seconds = match class {
             Class::Application => self.classes[Class::Either as usize],
@@ -206,7 +206,7 @@ fn is_client(end: &EndRecord) -> bool {
     end.local.port() >= 10_000
 }
 
-/// Returns the bytes in flight from all ends of one host, by time in units of 10 ms.
+/// Returns the bytes in flight, summed over the connections of one host, for each period of 10 ms.
 fn flights(ends: &[&EndRecord]) -> BTreeMap<u64, u64> {
     let mut sums = BTreeMap::new();
     for end in ends {

@@ -75,7 +75,7 @@ fn the_pace_begins_with_the_initial_window_in_a_round_trip() {
     bbr.cwnd = 10.0;
     bbr.srtt = Some(Duration::from_millis(100));
     bbr.init_pacing_rate();
-    // 10,000 B in 0.1 s, times 739/256, times 0.99.
+    // The pacing rate is 10,000 B in 0.1 s, times 739/256, times 0.99.
     let wanted = 100_000.0 * 739.0 / 256.0 * 0.99;
     assert!(close(bbr.pacing_rate, wanted, 1e-9));
     // The first ten segments of a connection are not paced.
@@ -210,7 +210,8 @@ fn a_probe_lasts_until_it_has_reached_its_volume_or_lost_something() {
         bbr.next_departure = bbr.now;
         bbr.is_next_phase()
     };
-    // 1.25 · 41 = 51.25: 52 and 6 are 58, and the probe adds two. The next burst also counts as in flight.
+    // The target is 1.25 · 41 = 51.25, rounded up to 52, plus 6 for three bursts and 2 for the probe: 60 segments. The
+    // next burst of two segments also counts as in flight.
     assert!(!next(0, 57.0, 0.0, 42));
     assert!(next(0, 58.0, 0.0, 42));
     assert!(next(0, 10.0, 1.0, 42));
@@ -362,7 +363,7 @@ fn the_excess_of_acks_is_of_five_to_ten_round_trips() {
         round(&mut bbr, 1.0);
     }
     assert_eq!(bbr.aggregation.extra_acked(), 1.0);
-    // 88 and 1 are rounded up to the next even number.
+    // 88 + 1 is rounded up to the next even number.
     bbr.cwnd = 200.0;
     bbr.cycle.phase = 2;
     bbr.set_cwnd(1.0);

@@ -30,8 +30,8 @@ fn three_acks_with_later_data_sacked_make_a_loss() {
 
 #[test]
 fn three_acks_after_it_was_sent_again_it_is_lost_again() {
-    // LE §4.3, literally: 1 is below the highest SACK, and not acknowledged. The ACK of its retransmission cannot
-    // arrive before 203 ms.
+    // According to LE §4.3, segment 1 is lost again: it is below the highest SACK, and not acknowledged. The ACK of its
+    // retransmission cannot arrive before 203 ms.
     let again = |dup_count| {
         let mut t = lossy(dup_count);
         for (ms, end) in [(101, 3), (102, 4), (103, 5), (104, 6), (105, 7), (106, 8)] {
@@ -47,7 +47,7 @@ fn three_acks_after_it_was_sent_again_it_is_lost_again() {
 
 #[test]
 fn an_ack_below_the_highest_sack_counts_too() {
-    // 1 and 2 are lost. The ACK of the retransmission of 1 is the second ACK after the retransmission of 2.
+    // Segments 1 and 2 are lost. The ACK of the retransmission of 1 is the second ACK after the retransmission of 2.
     let mut t = lossy("sequence");
     for (ms, end) in [(101, 4), (102, 5), (103, 6), (104, 7), (105, 8)] {
         t.receive(ms, ack(1).sack(3, end));

@@ -19,7 +19,7 @@ const fn piece(from: u64, to: u64, look: Look) -> Piece {
     }
 }
 
-/// Returns the kind of each of these pieces after `tail`, with the millisecond at which it ends.
+/// Returns the kind of each of these pieces after `tail`, with the time at which the piece ends, in milliseconds.
 fn settled(tail: Tail, pieces: &[Piece], ending: Ending) -> Vec<(u64, Kind)> {
     let mut quiet = Quiet::new();
     quiet.begin(tail);
@@ -45,7 +45,7 @@ fn a_window_with_unused_room_for_a_quarter_of_a_round_trip_is_limited_by_the_sen
     // If far less data was in flight, there was no data to send.
     assert_eq!(after_ack(25, Look::Ample, some), [(25, Kind::Pause)]);
     assert_eq!(after_ack(24, Look::Ample, some), [(24, Kind::Congestion)]);
-    // No data was outstanding for which the sender could wait.
+    // No data was outstanding, so the sender could not wait for an ACK.
     let nothing = Outstanding::Nothing;
     assert_eq!(after_ack(24, Look::Ample, nothing), [(24, Kind::Pause)]);
     assert_eq!(

@@ -53,7 +53,7 @@ impl Case {
         self.end >= self.nxt
     }
 
-    /// `true` if ACKs report that data is missing here.
+    /// `true` if ACKs report that data is missing at the segment.
     pub(in crate::analyse::explain) const fn has_evidence(&self) -> bool {
         self.forward_ack > self.end || (self.is_head() && (self.dup_acks > 0 || self.sacked > 0))
     }
@@ -67,13 +67,13 @@ impl Case {
         self.timing.since_base >= self.timing.rtt.rto_least
     }
 
-    /// `true` if no packet arrived just before, for longer than RACK's timer waits initially.
+    /// `true` if no packet arrived before the retransmission for longer than RACK's initial timer.
     pub(in crate::analyse::explain) fn follows_silence(&self) -> bool {
         let reordering = self.timing.rtt.least / REORDERING_WINDOW_DIVISOR;
         !self.is_prompt() && self.timing.silence > reordering + TIMER_SLACK
     }
 
-    /// `true` if the time without packets excludes everything except the retransmission timer. RACK never waits for
+    /// `true` if the time without packets excludes all causes except the retransmission timer. RACK never waits for
     /// longer than a smoothed round trip (RFC 8985 §6.2).
     pub(in crate::analyse::explain) fn follows_long_silence(&self) -> bool {
         !self.is_prompt() && self.timing.silence > self.timing.rtt.smoothed + TIMER_SLACK
@@ -85,8 +85,8 @@ impl Case {
     }
 
     /// `true` if the timer may have caused the retransmission, because no ACK arrived at the same moment. Away from the
-    /// sender, ACKs always arrive at about the same moment, so only a segment that had been retransmitted before
-    /// qualifies.
+    /// sender, an ACK nearly always arrives at about the same moment. Therefore, only an earlier retransmission of the
+    /// segment makes a timeout possible.
     pub(in crate::analyse::explain) fn may_be_by_timer(&self) -> bool {
         let nothing_came = match self.timing.distance {
             Distance::Here => !self.is_prompt(),
@@ -100,8 +100,8 @@ impl Case {
         self.may_be_by_timer() || (self.repair_seen && self.timer_may_be_due())
     }
 
-    /// `true` if the timer may have expired, provided that the sender's timeout is shorter than our estimate: the
-    /// sender takes fewer samples, and a queue may be growing.
+    /// `true` if the timer may have expired even if our estimate of the timeout has not passed. The sender's timeout
+    /// may be shorter than the estimate, because the sender takes fewer samples while a queue grows.
     fn timer_may_be_due(&self) -> bool {
         self.timing.since_base >= self.timing.rtt.least.max(RTO_MIN)
     }
@@ -112,8 +112,7 @@ impl Case {
 pub(in crate::analyse::explain) struct Attribution {
     pub cause: Cause,
     pub certainty: Certainty,
-    /// Position among consecutive expiries, if the previous retransmission in doubt was a timeout; `None` if it was
-    /// not.
+    /// Position among consecutive expiries of the previous retransmission in doubt; `None` if it was not a timeout.
     pub timeout_before: Option<u32>,
     /// Number of another retransmission that was a timeout, and its position among consecutive expiries.
     pub timeout_of: Option<(u64, u32)>,
@@ -155,7 +154,7 @@ pub(in crate::analyse::explain) struct News {
     pub sampled: bool,
     /// `true` if the ACK reports data that was sent before the last expiry and not retransmitted.
     pub late: bool,
-    /// `true` if the ACK echoes the timestamp of a transmission before the last expiry, of data that was retransmitted.
+    /// `true` if the ACK reports retransmitted data and echoes the timestamp of a transmission before the last expiry.
     pub late_by_timestamp: bool,
     /// Range of bytes that had arrived before their retransmission; `None` if there is none.
     pub needless: Option<(u64, u64)>,

@@ -6,14 +6,15 @@ use dupack_tcp::time::{Duration, Instant};
 use super::case::Case;
 use super::{Habit, Judge, Late, Phase};
 
-/// Retransmission of the first segment when the timer was due, while ACKs arrived, but not at the same moment. If the
-/// sender then does not respond to the next ACKs, its window had collapsed.
+/// Retransmission of the first outstanding segment at a time when the timer was due. ACKs arrived, but not just before
+/// it. If the sender does not respond to the following ACKs, its window has collapsed, so the retransmission was a
+/// timeout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doubt {
     pub(super) at: Instant,
     /// End of the data outstanding at that time.
     pub(super) point: u64,
-    /// Number of ACKs since then; `None` after the next departure.
+    /// Number of ACKs since this retransmission; `None` after the next departure.
     pub(super) unanswered: Option<u32>,
     /// Number of consecutive expiries if this retransmission was a timeout.
     pub(super) expiries: u32,
@@ -23,7 +24,8 @@ pub(super) struct Doubt {
 /// sender sends for every second ACK (our choice).
 const UNANSWERED: u32 = 4;
 
-/// The same number for ACKs in quick succession (our choice).
+/// Number of consecutive ACKs without a response that show this even if they arrive within half a round trip (our
+/// choice).
 const UNANSWERED_AT_ALL: u32 = 12;
 
 impl Judge {

@@ -1,9 +1,10 @@
-//! Timeouts that look like retransmissions after partial ACKs, in captures away from the sender and without SACK.
-//! There, an ACK always arrives at about the same time, and only later events decide.
+//! Timeouts that look like retransmissions after partial ACKs, in captures away from the sender and without SACK. In
+//! such captures, an ACK always arrives at about the same time as a retransmission, so only later events show the
+//! cause.
 //!
-//! In a recovery without SACK, a partial ACK triggers one retransmission, that of the first segment. If two
-//! retransmissions are sent together, the window has collapsed and is growing again, so the retransmission acknowledged
-//! in between was a timeout. Tahoe also retransmits in this way after its fast retransmit, but from the first partial
+//! In a recovery without SACK, a partial ACK triggers one retransmission, that of the first segment. If an ACK triggers
+//! two retransmissions at once, the window has collapsed and is growing again, so the retransmission that this ACK
+//! acknowledges was a timeout. Tahoe also retransmits in this way after its fast retransmit, but from the first partial
 //! ACK on.
 
 use dupack_tcp::time::{Duration, Instant};
@@ -19,7 +20,7 @@ pub(super) struct Singles {
     last: Option<Single>,
 }
 
-/// Retransmission of the first segment, and its number in the ledger, or `None` before it has one.
+/// Retransmission of the first outstanding segment. `number` is its number in the ledger, or `None` before it has one.
 #[derive(Clone, Copy, Debug)]
 struct Single {
     at: Instant,
@@ -41,7 +42,7 @@ impl Singles {
         });
     }
 
-    /// Returns the retransmission that was acknowledged by the ACK that triggers further retransmissions at `at`.
+    /// Returns the retransmission whose ACK triggers further retransmissions at `at`.
     fn acknowledged_by(&self, at: Instant, rtt_least: Duration) -> Option<Single> {
         let last = self.last?;
         match at.since(last.at) < rtt_least / 2 {

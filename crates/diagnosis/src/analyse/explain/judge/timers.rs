@@ -9,8 +9,8 @@ use crate::analyse::explain::clock::RTO_MIN;
 use crate::analyse::explain::ledger::Certainty;
 use crate::read::moment::Stage;
 
-/// Multiple of the smoothed round trip in this capture after which a tail loss probe is possible. The sender waits for
-/// two of its own smoothed round trips, which may be shorter (RFC 8985 §7.2).
+/// Minimum time before a tail loss probe, as a multiple of the smoothed round-trip time in this capture. The sender
+/// waits for two of its own smoothed round trips, which may be shorter (RFC 8985 §7.2).
 pub(super) const PROBE_AFTER: (u64, u64) = (3, 2);
 
 /// Range of the ratio of the second consecutive timeout to the first one: the timer doubles (RFC 6298 §5.5).
@@ -38,7 +38,7 @@ impl Judge {
             };
         }
         if !case.is_head() {
-            // A timeout would begin with the first segment.
+            // A timeout would retransmit the first outstanding segment first.
             if !case.follows_silence() {
                 return Attribution::of(Cause::Unknown);
             }
@@ -52,9 +52,9 @@ impl Judge {
         self.only_segment(case)
     }
 
-    /// Continues the last recovery, because neither a timer nor evidence explains the retransmission. This happens if
-    /// segments are captured in another order than they were sent in, or if a sender continues after the end of the
-    /// recovery.
+    /// Continues the last recovery, because neither a timer nor an ACK explains the retransmission. This happens if
+    /// segments are captured in another order than that in which they were sent, or if a sender continues to retransmit
+    /// after the end of the recovery.
     pub(super) fn goes_on(&mut self, case: &Case) -> Attribution {
         let Some(over) = self.over else {
             return Attribution::of(Cause::Unknown);
@@ -70,7 +70,7 @@ impl Judge {
         Attribution::of(over.cause(self.sack))
     }
 
-    /// Judges a retransmission of the only segment, without any ACK.
+    /// Judges a retransmission of the only outstanding segment, without any ACK.
     pub(super) fn only_segment(&mut self, case: &Case) -> Attribution {
         let probed = self.probe.is_some();
         if probed || !self.sack.is_on() || self.probes == Habit::No || self.expiries > 0 {
@@ -96,7 +96,8 @@ impl Judge {
         }
     }
 
-    /// Distinguishes a timeout from a probe by the next wait, which doubles after a timeout but not after a probe.
+    /// Distinguishes a timeout from a probe by the next waiting time, which doubles after a timeout but not after a
+    /// probe.
     pub(super) fn by_the_next_wait(&mut self, probe: &Probe, case: &Case) -> Option<Earlier> {
         if probe.certainty == Certainty::Settled {
             return None;

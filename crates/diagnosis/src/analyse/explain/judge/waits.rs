@@ -1,9 +1,9 @@
 //! Timeouts that are shorter than those of common senders, recognised by waits that double (RFC 6298 §5.5).
 //!
-//! The first wait alone is no evidence: it may be that of a probe, or too short for any known timer. If the first
+//! The first wait alone is no evidence: it may be the wait of a probe, or too short for any known timer. If the first
 //! segment is retransmitted twice, nothing happens in between, and the second wait is twice the first, both were
-//! timeouts. A tail loss probe is also followed by a timeout, and the waits may double by chance. If the waits are
-//! compatible with a probe, the first retransmission keeps its cause.
+//! timeouts. A tail loss probe may also be followed by a timeout, and the second wait may be twice the first by chance.
+//! Therefore, if the waits are compatible with a probe, the cause of the first retransmission is not changed.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const TWICE: std::ops::RangeInclusive<f64> = 1.85..=2.15;
 /// Maximum wait of a probe, in smoothed round trips (RFC 8985 §7.2: two).
 const PROBE_BEFORE: (u64, u64) = (5, 2);
 
-/// Maximum difference of two instants that count as equal, because of rounding errors.
+/// Maximum difference of two instants that count as equal. It allows for rounding errors.
 const SAME: Duration = Duration::from_micros(2);
 
 /// Retransmission of the first segment, and the time without packets before it.
@@ -30,7 +30,7 @@ pub(super) struct Wait {
     waited: Duration,
     /// Smoothed round-trip time when it was sent.
     smoothed: Duration,
-    /// Use of probes by the sender, as known before this retransmission.
+    /// Use of probes by the sender, as it was known before this retransmission.
     probes: Habit,
     cause: Cause,
     /// Number in the ledger; `None` before the retransmission has one.
@@ -56,7 +56,7 @@ impl Wait {
             && TWICE.contains(&ratio)
     }
 
-    /// `true` if this wait may be that of a probe, and the next one that of a common sender's timer.
+    /// `true` if this wait may be the wait of a probe, and the next one may be the timeout of a common sender.
     fn may_be_a_probe(&self, case: &Case) -> bool {
         let times = |(part, whole): (u64, u64)| self.smoothed.saturating_mul(part) / whole.max(1);
         let two_round_trips =
@@ -94,8 +94,8 @@ impl Judge {
         before.probes != Habit::No && self.probes != Habit::No
     }
 
-    /// Records the wait before a retransmission of the first segment. `probes` is the knowledge before this
-    /// retransmission.
+    /// Records the wait before a retransmission of the first segment. `probes` is the use of probes as it was known
+    /// before this retransmission.
     pub(super) fn waited(&mut self, case: &Case, cause: Cause, probes: Habit) {
         self.wait = case.is_head().then_some(Wait {
             start: case.start,

@@ -23,7 +23,7 @@ pub(super) enum Kind<'a> {
     Or,
     Equal,
     Unequal,
-    /// Character without a meaning here.
+    /// Character that is not part of the filter syntax.
     Sign,
     End,
 }

@@ -253,8 +253,8 @@ fn derandomised_drops_are_spaced() {
             .min()
             .unwrap();
     }
-    // Derandomised drops are 0.85/p packets apart, and p stays below 0.2, so the gaps are at least 4 packets. Random
-    // drops may be adjacent.
+    // Derandomised drops are at least 0.85/p packets apart, and p stays below 0.2, so the gaps are at least 4 packets.
+    // Random drops may be adjacent.
     assert_eq!(gaps[0], 1);
     assert!(gaps[1] >= 4, "{gaps:?}");
 }

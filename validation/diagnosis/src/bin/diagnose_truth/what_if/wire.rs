@@ -1,5 +1,5 @@
-//! Transfers of the captured sender and of the other sender. The result of each transfer is stored as soon as it has
-//! ended.
+//! Transfers of the captured sender and of the other sender. The result of each transfer is stored as soon as the
+//! transfer has ended.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::super::truth::fates;
 use super::super::work::Options;
 use super::Pair;
 
-/// Maximum lateness of packets. `TRIES` is the number of attempts if packets are later than that.
+/// Maximum lateness of packets. `TRIES` is the number of attempts if packets are later than this maximum.
 const TOLERANCE: Duration = Duration::from_millis(1);
 const TRIES: u64 = 3;
 
@@ -68,7 +68,7 @@ impl Files {
     }
 }
 
-/// Captures the first sender and runs the other one, unless this is done already.
+/// Captures the first sender and runs the other sender, unless stored results exist.
 pub(super) fn known(
     (number, place, pair): (u64, &Place, &Pair),
     options: &Options,
