@@ -41,6 +41,7 @@ impl Scenario {
     /// Estimates the number of packets that a run is likely to send. The estimate is used to split runs into shards.
     /// Unlike [`packets`](Self::packets), it considers limits of a run that may be swept: duty cycles and shapers,
     /// application-limited flows, and losses.
+    #[must_use]
     pub fn likely_packets(&self) -> u64 {
         let e = &self.experiment;
         let carried = self.carried();
