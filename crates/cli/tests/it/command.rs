@@ -521,6 +521,57 @@ fn papers_continue_after_ctrl_c_and_after_a_crash() {
 }
 
 #[test]
+fn the_first_screen_of_the_papers_runs_nothing() {
+    let folder = Folder::new("first-screen");
+    let output = dupack(folder.path(), &["papers"]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for words in [
+        "claims of the paper",
+        "inputs",
+        "hypotheses of ours",
+        "questions of today",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!folder.path().join("dupack-out").exists(), "nothing runs");
+}
+
+#[test]
+fn one_claim_is_rerun_under_all_readings() {
+    let folder = Folder::new("claim");
+    let looked = dupack(
+        folder.path(),
+        &["papers", "le", "--claim", "testbed-rr-6mbit"],
+    );
+    assert!(looked.status.success(), "{}", errors(&looked));
+    let text = String::from_utf8_lossy(&looked.stdout).into_owned();
+    for words in ["Rule: ", "Mbit/s", "under another reading", "dup-count="] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(
+        !folder.path().join("dupack-out").exists(),
+        "it writes nothing"
+    );
+    for (args, words) in [
+        (
+            &["papers", "le", "--claim", "testbed-rr-6mbits"][..],
+            "did you mean `testbed-rr-6mbit`?",
+        ),
+        (&["papers", "--claim", "le-fair"], "<KEY>"),
+        (&["papers", "all", "--claim", "le-fair"], "name one paper"),
+    ] {
+        let output = dupack(folder.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(
+            errors(&output).contains(words),
+            "{args:?}: {}",
+            errors(&output)
+        );
+    }
+}
+
+#[test]
 fn papers_are_listed_with_their_systems() {
     let folder = Folder::new("list");
     let all = dupack(folder.path(), &["papers", "--list"]);
