@@ -319,7 +319,7 @@ impl Campaign {
 
     fn judge(&self, evidence: Evidence, accounts: Vec<Account>) -> Reproduction {
         let book = self.paper.book();
-        let (judged, exhibits, conclusion) = self
+        let judgements = self
             .paper
             .judge(&book, &evidence)
             .expect("the tests hold every rule and exhibit against the experiments");
@@ -327,9 +327,9 @@ impl Campaign {
             key: self.paper.key,
             readme: self.paper.readme,
             extent: self.extent,
-            judged,
-            conclusion,
-            exhibits,
+            judged: judgements.judged,
+            conclusion: judgements.conclusion,
+            exhibits: judgements.exhibits,
             evidence,
             accounts,
             book,

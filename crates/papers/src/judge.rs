@@ -17,6 +17,14 @@ use super::{Evidence, Exhibit, ExperimentResults, Extent, Observe, Paper};
 /// Name of the file with the figures and tables of a paper.
 const EXHIBITS: &str = "exhibits.toml";
 
+/// Verdicts, exhibits and conclusion of a paper.
+pub(super) struct Judgements {
+    pub(super) judged: Vec<Judged>,
+    pub(super) exhibits: Vec<Exhibit>,
+    /// Paragraphs.
+    pub(super) conclusion: Vec<String>,
+}
+
 /// Text in place of a conclusion whose numbers the runs do not show.
 const NO_CONCLUSION: &str = "Runs that the conclusion needs are missing.";
 
@@ -274,7 +282,7 @@ impl Paper {
         &self,
         book: &Book,
         evidence: &Evidence,
-    ) -> Result<(Vec<Judged>, Vec<Exhibit>, Vec<String>), ExperimentError> {
+    ) -> Result<Judgements, ExperimentError> {
         let rules = self.rules(book)?;
         let world = self.world_with(book, &evidence.parts)?;
         let judged = rules.judge_all(&world, evidence.missing());
@@ -291,7 +299,11 @@ impl Paper {
         };
         let conclusion = self.conclusion(book, &rules, &world);
         let conclusion = conclusion.unwrap_or_else(|_| vec![NO_CONCLUSION.to_owned()]);
-        Ok((judged, exhibits, conclusion))
+        Ok(Judgements {
+            judged,
+            exhibits,
+            conclusion,
+        })
     }
 
     /// Returns the conclusion, with values in place of its expressions.
