@@ -146,7 +146,7 @@ pub fn look(
         others: others
             .map(|(own, finding)| Looked {
                 name: own.way.name(),
-                is: own.way.is(),
+                is: own.way.words(),
                 finding,
             })
             .collect(),
@@ -270,7 +270,11 @@ impl Look {
             out += "\nNo reading that was tried changes its runs.\n";
             return out;
         }
-        let mut table = Plain::new(&["under another reading", "verdict", "found"], 0, width);
+        let mut table = Plain::new(
+            &["under another reading", "verdict", "found"],
+            usize::MAX,
+            width,
+        );
         for own in &self.others {
             table.add([
                 format!("{} ({})", own.is, own.name),

@@ -171,6 +171,23 @@ impl Way<'_> {
         words.collect::<Vec<_>>().join("; ")
     }
 
+    /// Describes the reading in words, with the points that it settles.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let words = self.alternatives.iter().map(|(reading, alternative)| {
+            let open = reading.open.trim_end_matches('.');
+            // A name such as LE's keeps its capital letter.
+            let begins = open.chars().take(2).filter(|c| c.is_uppercase()).count();
+            let first = open.chars().next().unwrap_or_default();
+            let lower: String = match begins {
+                1 => first.to_lowercase().chain(open.chars().skip(1)).collect(),
+                _ => open.to_owned(),
+            };
+            format!("{lower}: {}", alternative.is)
+        });
+        words.collect::<Vec<_>>().join("; ")
+    }
+
     /// Returns `Some(true)` if it is run at full scale for every claim, and `Some(false)` if it is for none.
     pub(crate) const fn full(&self) -> Option<bool> {
         self.full

@@ -27,6 +27,8 @@ pub struct WayOutcome {
     pub name: String,
     /// Description.
     pub is: String,
+    /// Description with the points that it settles.
+    pub words: String,
     /// Names of the experiments that the reading changes.
     pub experiments: Vec<&'static str>,
     /// Outcome of each claim, in order.
@@ -201,7 +203,7 @@ impl Reread {
                     _ => "",
                 };
                 let verdict = turn.seen.verdict.name();
-                format!("{} ({}; {verdict}{quick})", turn.way.is, turn.way.name)
+                format!("{} ({}; {verdict}{quick})", turn.way.words, turn.way.name)
             })
             .collect();
         let undecided = count.open + count.untested;
@@ -283,7 +285,8 @@ mod tests {
     fn reread(of: &[(&str, Verdict, Scale)]) -> Reread {
         let ways = of.iter().map(|&(name, verdict, scale)| WayOutcome {
             name: name.to_owned(),
-            is: format!("the words of {name}"),
+            is: String::new(),
+            words: format!("the words of {name}"),
             experiments: Vec::new(),
             seen: vec![seen(verdict, scale)],
         });

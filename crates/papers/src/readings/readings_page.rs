@@ -178,6 +178,7 @@ mod tests {
         let way = |name: &str| WayOutcome {
             name: name.to_owned(),
             is: String::new(),
+            words: String::new(),
             experiments: Vec::new(),
             seen: Vec::new(),
         };

@@ -73,6 +73,7 @@ impl Around<'_> {
                 outcomes.push(WayOutcome {
                     name: way.name(),
                     is: way.is(),
+                    words: way.words(),
                     experiments: own.parts.iter().map(|part| part.name).collect(),
                     seen: self.at_quick_scale(&asked, &own, &at_first, &judged),
                 });
