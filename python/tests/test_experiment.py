@@ -84,12 +84,20 @@ def test_an_exception_in_the_progress_function_ends_the_runs(small: dupack.Exper
 
 
 INTERRUPTED = """
-import os, signal, sys, threading
+import os, pathlib, signal, sys, threading, time
 import dupack
 experiment = dupack.Experiment(
     stacks=["sack/reno"], path={"rate": "50Mbit/s", "loss": "1%"}, seeds=200, duration="60s"
 )
-threading.Timer(2.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+journal = pathlib.Path(sys.argv[1], "runs.jsonl")
+
+def press():
+    # The first line describes the runs.
+    while not (journal.exists() and journal.read_text().count("\\n") > 1):
+        time.sleep(0.02)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=press, daemon=True).start()
 try:
     experiment.run(out=sys.argv[1], progress=False, harm=False)
 except dupack.Interrupted as interrupted:
