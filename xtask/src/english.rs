@@ -26,8 +26,12 @@ pub fn check() -> Result<(), String> {
     if !places.is_empty() {
         let more = places.len().saturating_sub(LISTED);
         let listed = places[..places.len() - more].join("\n");
+        let rest = match more {
+            0 => String::new(),
+            more => format!("\n{more} more"),
+        };
         return Err(format!(
-            "{} doc comments begin with a relative clause; name the thing, or say what the function does:\n{listed}\n{more} more",
+            "{} doc comments begin with a relative clause; name the thing, or say what the function does:\n{listed}{rest}",
             places.len()
         ));
     }
