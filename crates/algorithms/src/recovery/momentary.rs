@@ -24,8 +24,9 @@
 //! than the print because of these cases:
 //! - `slide`: the printed branch that detects the loss halves the window and leaves `moment_ack` at the cumulative ACK.
 //!   The next ACK moves it to the forward ACK. If the third duplicate ACK is the last one, the holes wait for the ACKs of
-//!   limited transmit, a round trip later, or for the timer. By default, the detection itself moves it (`at-loss`). The
-//!   text on figure 2 also opens the window when the loss is detected.
+//!   limited transmit, a round trip later, or for the timer. This is the case for the eight losses of figure 5,
+//!   where the paper's Momentary is the fastest. By default, the detection itself moves it (`at-loss`), as the text on
+//!   figure 2 opens the window when the loss is detected.
 //! - `exit`: the print ends recovery mode when the cumulative ACK covers all lost segments. The sender knows only the
 //!   losses below the forward ACK. If the last segment of the window is also lost, recovery mode ends before this is
 //!   known, and the same window of data halves cwnd twice. By default, recovery mode ends when everything outstanding at

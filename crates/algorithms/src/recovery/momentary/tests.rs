@@ -209,6 +209,20 @@ fn three_duplicate_acks_are_too_few_for_a_slide_with_the_next_ack() {
     assert_eq!(t.receive(200, ack(0).sack(1, 5)), "hole:0");
 }
 
+/// Figure 5 with eight losses: packets 24 to 31 of 34 are dropped, so three duplicate ACKs arrive. With
+/// `slide=next-ack`, the timer expires before the ACKs of limited transmit arrive.
+#[test]
+fn eight_losses_of_figure_5_are_too_many_for_a_slide_with_the_next_ack() {
+    let smallest = |slide| {
+        let recovery = build(&entry(), Dialect::Ns2, &[("slide", slide)]);
+        let steps = Dumbbell::run(recovery, |n| (24..32).contains(&n), 2_500);
+        let late = steps.iter().filter(|s| s.at_ms > 1_000.0);
+        late.fold(f64::INFINITY, |least: f64, s| least.min(s.cwnd))
+    };
+    assert!(smallest("at-loss") > 5.7);
+    assert_eq!(smallest("next-ack"), 1.0);
+}
+
 /// Ten segments are in flight, and 0 is lost. 11, which limited transmit sent before the loss was detected, is also
 /// lost, and no ACK shows this before 0 is repaired.
 #[test]
