@@ -15,15 +15,29 @@
 //! ```
 //!
 //! `retransmit` is the data that has been retransmitted and is neither acknowledged nor sacked. There is no fast
-//! retransmit beyond the window: the third duplicate ACK moves `moment_ack` to the forward ACK at once (the example of
-//! figure 2 requires it), and then the halved window determines what is sent. In normal mode, each of the first two
-//! duplicate ACKs permits one new segment (figure 3(d): "2 + 3").
+//! retransmit beyond the window: the third duplicate ACK moves `moment_ack` to the forward ACK at once, and then the
+//! halved window determines what is sent. In normal mode, each of the first two duplicate ACKs permits one new segment
+//! (figure 3(d): "2 + 3").
 //!
-//! Readings where the paper is not specific:
-//! - A segment first sent after the loss was detected may also be lost, before recovery mode ends.
-//!   This is a new loss event. It is detected like the first one, by three ACKs that report something above the
-//!   segment, and halves the window again. The report takes a round trip, so there is at most one event per round trip
-//!   (`new_loss = halve`). `new_loss = ignore` retransmits the segment and leaves the window unchanged.
+//! Three parameters are readings of algorithm 1. `slide=next-ack`, `exit=repaired` and `new_loss=ignore` are the
+//! algorithm as printed. Both readings of each send the same segments in figures 2 and 3(d). The defaults are others
+//! than the print because of these cases:
+//! - `slide`: the printed branch that detects the loss halves the window and leaves `moment_ack` at the cumulative ACK.
+//!   The next ACK moves it to the forward ACK. If the third duplicate ACK is the last one, the holes wait for the ACKs of
+//!   limited transmit, a round trip later, or for the timer. This is the case for the eight losses of figure 5,
+//!   where the paper's Momentary is the fastest. By default, the detection itself moves it (`at-loss`), as the text on
+//!   figure 2 opens the window when the loss is detected.
+//! - `exit`: the print ends recovery mode when the cumulative ACK covers all lost segments. The sender knows only the
+//!   losses below the forward ACK. If the last segment of the window is also lost, recovery mode ends before this is
+//!   known, and the same window of data halves cwnd twice. By default, recovery mode ends when everything outstanding at
+//!   the loss is acknowledged (`covered`), so a window of data halves cwnd once.
+//! - `new_loss`: the print has no branch for a loss in recovery mode, so a segment that is first sent after the loss was
+//!   detected and is lost before recovery mode ends leaves cwnd unchanged (`ignore`). If a segment is lost in every round
+//!   trip, recovery mode never ends and cwnd grows on. By default, such a loss is a new loss event, which is our addition
+//!   (`halve`). It is detected like the first one, by three ACKs that report something above the segment. The report
+//!   takes a round trip, so there is at most one event per round trip.
+//!
+//! Readings without a parameter:
 //! - A lost retransmission is detected only by the timer.
 //! - After a timeout everything outstanding is lost, recovery mode ends, sacked segments are not
 //!   retransmitted, and no loss event begins before all of this data is acknowledged.
@@ -61,6 +75,8 @@ struct Momentary {
     smss: u32,
     dup_threshold: u32,
     limited_transmit: Switch,
+    slide: Slide,
+    exit: ExitRule,
     new_loss: NewLoss,
     rto_timer: RtoPolicy,
     mode: Mode,
@@ -73,6 +89,24 @@ struct Momentary {
     reports: u32,
     /// End of the data that was outstanding at the last timeout; all of it is lost.
     rto_edge: u64,
+}
+
+/// Time at which the left edge of the window becomes the forward ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+enum Slide {
+    /// at once, with the ACK that detects the loss
+    AtLoss,
+    /// with the next ACK
+    NextAck,
+}
+
+/// End of recovery mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+enum ExitRule {
+    /// when everything outstanding at the loss is acknowledged
+    Covered,
+    /// when every segment known to be lost is acknowledged
+    Repaired,
 }
 
 /// Treatment of a loss among segments first sent after the loss event.
@@ -90,7 +124,15 @@ enum Mode {
     Recovery {
         /// End of the data that was outstanding at the loss event.
         until: u64,
+        left: LeftEdge,
     },
+}
+
+/// Left edge of the window in recovery mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LeftEdge {
+    CumulativeAck,
+    ForwardAck,
 }
 
 impl Momentary {
@@ -99,6 +141,8 @@ impl Momentary {
             smss: context.smss,
             dup_threshold: parameters.counting.dup_threshold,
             limited_transmit: parameters.limited_transmit.limited_transmit,
+            slide: parameters.slide,
+            exit: parameters.exit,
             new_loss: parameters.new_loss,
             rto_timer: parameters.timer.rto_timer,
             mode: Mode::Normal,
@@ -117,7 +161,11 @@ impl Momentary {
     /// Returns the left edge of the sliding window.
     fn moment_ack(&self, board: &Scoreboard) -> u64 {
         match self.mode {
-            Mode::Recovery { .. } => board.forward_ack(),
+            Mode::Recovery {
+                left: LeftEdge::ForwardAck,
+                ..
+            } => board.forward_ack(),
+            Mode::Recovery { .. } => board.una(),
             Mode::Normal if self.past_timeout(board) => board.una(),
             Mode::Normal => board.forward_ack().max(self.rto_edge),
         }
@@ -125,12 +173,28 @@ impl Momentary {
 
     /// Returns the offset below which holes are to be retransmitted.
     fn resend_limit(&self, board: &Scoreboard) -> u64 {
-        let recovery = match (self.mode, self.new_loss) {
-            (Mode::Normal, _) => 0,
-            (Mode::Recovery { until }, NewLoss::Halve) => until.min(board.forward_ack()),
-            (Mode::Recovery { .. }, NewLoss::Ignore) => board.forward_ack(),
+        let recovery = match self.mode {
+            Mode::Normal => 0,
+            Mode::Recovery { until, .. } => self.lost_limit(until, board),
         };
         recovery.max(self.rto_edge)
+    }
+
+    /// Returns the offset below which holes are lost segments of the current loss event, which ends at `until`.
+    fn lost_limit(&self, until: u64, board: &Scoreboard) -> u64 {
+        match self.new_loss {
+            NewLoss::Halve => until.min(board.forward_ack()),
+            NewLoss::Ignore => board.forward_ack(),
+        }
+    }
+
+    /// Returns `true` if recovery mode, whose loss event ends at `until`, is over.
+    fn is_over(&self, until: u64, board: &Scoreboard) -> bool {
+        let end = match self.exit {
+            ExitRule::Covered => until,
+            ExitRule::Repaired => self.lost_limit(until, board),
+        };
+        board.una() >= end
     }
 
     /// Returns the bytes that limited transmit adds to the window (RFC 3042 §2).
@@ -158,6 +222,16 @@ impl Momentary {
         }
     }
 
+    /// Ends recovery mode, whose loss event ends at `until`.
+    fn end_recovery(&mut self, until: u64, board: &Scoreboard) {
+        self.mode = Mode::Normal;
+        if board.una() < until {
+            // `repaired` leaves the rest of the window to a new loss event. Nothing is sacked here.
+            self.fresh.rewind(board);
+            self.reports = 0;
+        }
+    }
+
     /// Returns a loss event, if enough ACKs have reported something above a hole.
     fn detect(&mut self, board: &Scoreboard) -> Option<LossEvent> {
         let repeated = self.mode != Mode::Normal && self.new_loss == NewLoss::Ignore;
@@ -166,7 +240,14 @@ impl Momentary {
         }
         let segment = self.fresh.id();
         self.fresh.hole(board, board.forward_ack())?;
-        self.mode = Mode::Recovery { until: board.nxt() };
+        let left = match (self.mode, self.slide) {
+            (Mode::Normal, Slide::NextAck) => LeftEdge::CumulativeAck,
+            _ => LeftEdge::ForwardAck,
+        };
+        self.mode = Mode::Recovery {
+            until: board.nxt(),
+            left,
+        };
         self.fresh.leap_to_end(board);
         self.reports = 0;
         Some(LossEvent::of(segment, HOLE_BELOW_FORWARD_ACK))
@@ -177,7 +258,7 @@ impl Recovery for Momentary {
     fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
         if sent.segment.transmissions > 1 {
             self.holes.pass(sent.id, view.scoreboard);
-            if let Mode::Recovery { until } = &mut self.mode {
+            if let Mode::Recovery { until, .. } = &mut self.mode {
                 // Only `ignore` retransmits beyond `until`. The mode then lasts until that segment is repaired, too.
                 *until = (*until).max(sent.segment.end());
             }
@@ -200,11 +281,13 @@ impl Recovery for Momentary {
             Mode::Normal if ack.acked_bytes > 0 => Growth::Acked,
             _ => Growth::Frozen,
         };
-        if let Mode::Recovery { until } = self.mode
-            && ack.una >= until
-        {
-            self.mode = Mode::Normal;
-            outcome.exit = Exit::Recovery;
+        if let Mode::Recovery { until, left } = &mut self.mode {
+            *left = LeftEdge::ForwardAck;
+            let until = *until;
+            if self.is_over(until, board) {
+                self.end_recovery(until, board);
+                outcome.exit = Exit::Recovery;
+            }
         }
         outcome.loss = self.detect(board);
         if outcome.loss.is_some() {
@@ -278,8 +361,14 @@ struct MomentaryParameters {
     counting: DupThreshold,
     #[embed]
     limited_transmit: LimitedTransmit,
+    /// time at which the left edge of the window becomes the forward ACK
+    #[parameter(source = "Momentary §3.2 and figure 2; `next-ack` is algorithm 1 as printed", default = Slide::AtLoss)]
+    slide: Slide,
+    /// end of recovery mode
+    #[parameter(source = "our reading; `repaired` is algorithm 1 as printed", default = ExitRule::Covered)]
+    exit: ExitRule,
     /// treatment of a loss among segments first sent after a loss event
-    #[parameter(basic, source = "left open by the paper; our reading", default = NewLoss::Halve)]
+    #[parameter(basic, source = "our addition; `ignore` is algorithm 1 as printed", default = NewLoss::Halve)]
     new_loss: NewLoss,
     #[embed(change(rto_timer(default(
         rfc = RtoPolicy::Advance,

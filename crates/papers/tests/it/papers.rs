@@ -48,6 +48,7 @@ fn look(key: &str, experiments: &[&str], hold: &[&str], do_not: &[&str]) {
 fn momentary_meets_its_oracle_to_the_packet() {
     let hold = [
         "window-before-and-after",
+        "all-halve",
         "newreno-first-sends",
         "newreno-one-per-rtt",
         "newreno-new-data",
@@ -64,7 +65,7 @@ fn momentary_meets_its_oracle_to_the_packet() {
         "momentary",
         &["figure3", "figure5"],
         &hold,
-        &["all-halve", "sack-four-rtts"],
+        &["fack-halves", "sack-four-rtts"],
     );
 }
 
@@ -137,7 +138,7 @@ fn momentary_meets_its_oracle() {
         assert_eq!(verdict(&momentary, id), Verdict::Holds, "{id}");
     }
     // The log of ns-2 gives the same verdicts, so these claims fail because of the paper and not because of our code.
-    for id in ["all-halve", "sack-four-rtts", "others-wait", "loss-of-190"] {
+    for id in ["fack-halves", "sack-four-rtts", "losses-in-a-row"] {
         assert_eq!(verdict(&momentary, id), Verdict::DoesNotHold, "{id}");
     }
 }
