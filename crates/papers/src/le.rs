@@ -40,6 +40,8 @@ pub(super) static PAPER: Paper = Paper {
         file!("figure9a.toml"),
         file!("figure9a-printed.toml"),
         file!("figure9b.toml"),
+        file!("figure9b-8mbit.toml"),
+        file!("figure9-order.toml"),
         file!("estimate.toml"),
         file!("timer.toml"),
         file!("readings.toml"),
@@ -160,7 +162,7 @@ mod tests {
             .filter(|(name, _)| *name != "estimate")
             .map(|(name, rates)| (name, rates.len()))
             .collect();
-        assert_eq!(coarser.len(), 8);
+        assert_eq!(coarser.len(), 10);
         assert!(coarser.iter().all(|(_, rates)| *rates == 4), "{coarser:?}");
     }
 }
