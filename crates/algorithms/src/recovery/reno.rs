@@ -525,8 +525,10 @@ mod tests {
                 .set("after_wireless", word)
                 .window(8.0)
                 .start(100);
-            let texts: Vec<String> = (100..109).map(|ms| t.receive(ms, ack(0))).collect();
-            (texts, t.receive(202, ack(10)), t.cwnd())
+            let texts: Vec<String> = (100..109)
+                .map(|ms| t.receive(ms, ack(0)).to_owned())
+                .collect();
+            (texts, t.receive(202, ack(10)).to_owned(), t.cwnd())
         };
         assert_eq!(sent("go-back-n"), sent("fast-recovery"));
     }
