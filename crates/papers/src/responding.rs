@@ -32,6 +32,8 @@ pub(super) static PAPER: Paper = Paper {
         file!("drawn-w-1s.toml"),
         file!("drawn-c-1s.toml"),
         file!("w-buffers.toml"),
+        file!("w-resend.toml"),
+        file!("w-today.toml"),
         file!("c-one-hop.toml"),
         file!("c-mixed.toml"),
         file!("readings.toml"),

@@ -76,8 +76,12 @@ pub struct JtcpParameters {
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("jtcp", file!())
-        .summary("congestion if the queue grew by over a segment in a round trip, once per RTT")
-        .citation("Wu, Chen, JTCP, IEEE JSAC 22(4), 2004")
+        .summary(
+            "congestion if the queue grew by over a segment in a round trip, once per RTT (our reading)",
+        )
+        .citation(
+            "Wu, Chen, JTCP, IEEE JSAC 22(4), 2004; we know only the accounts in Park et al. §2 and US patent 9 432 297",
+        )
         .build(|parameters, context| Box::new(Jtcp::new(parameters, context)))
 }
 

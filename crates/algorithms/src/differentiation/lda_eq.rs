@@ -12,7 +12,9 @@
 //! thresholds and keeps its state between them; [`veno`](super::veno) counts segments of its own window instead, and
 //! needs no RTTmax.
 //!
-//! Readings: RTT is the last sample, RTTmin and RTTmax are those of the connection. The threshold, half of the queue,
+//! Readings: RTT is the last sample, RTTmin and RTTmax are those of the connection. A single long delay therefore
+//! shortens the queue for the rest of the connection: the longer it lasts, the more losses count as wireless.
+//! `rtt_max_period` makes RTTmax forget, as RELDS and the minimum filter of BBR do. The threshold, half of the queue,
 //! is our choice: Park et al. mention a certain threshold without a number, and the cited work was not available. While
 //! all samples are equal, no queue has been seen and the usage is 0. Without a sample, a loss is congestion.
 
@@ -20,6 +22,7 @@ use alloc::boxed::Box;
 
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::time::Duration;
 
 use super::delays::Delays;
 use crate::catalog::{Entry, Parameters};
@@ -34,6 +37,12 @@ pub struct LdaEqParameters {
         default = 0.5,
     )]
     threshold: f64,
+    /// period of RTTmax, which is the maximum of the current and the previous period; 0: the whole connection
+    #[parameter(
+        source = "our reading: the connection; Park et al. §3 do not say",
+        default = Duration::ZERO,
+    )]
+    rtt_max_period: Duration,
 }
 
 /// Returns the entry in the catalog.
@@ -41,7 +50,10 @@ pub struct LdaEqParameters {
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("lda_eq", file!())
         .summary("wireless if the last delay is in the lower half of those seen")
-        .citation("Park, Chung, Sreekumari, LDA_EQ, IEICE Trans. Inf. & Syst. E92-D(10), 2009")
+        .citation(
+            "Park, Chung, Sreekumari, LDA_EQ, IEICE Trans. Inf. & Syst. E92-D(10), 2009; we know only the account of \
+             its authors in Park et al. §3",
+        )
         .build(|parameters, _| Box::new(LdaEq::new(parameters)))
 }
 
@@ -58,7 +70,7 @@ impl LdaEq {
     pub fn new(parameters: &LdaEqParameters) -> Self {
         Self {
             threshold: parameters.threshold,
-            delays: Delays::default(),
+            delays: Delays::with_period(parameters.rtt_max_period),
         }
     }
 }
@@ -66,7 +78,7 @@ impl LdaEq {
 impl Differentiation for LdaEq {
     fn on_ack(&mut self, ack: &AckFacts<'_>, _view: &View<'_>) {
         if let Some(rtt) = ack.rtt {
-            self.delays.observe(rtt);
+            self.delays.observe(ack.now, rtt);
         }
     }
 
@@ -103,6 +115,34 @@ mod tests {
         assert_eq!(strict.judge_after(&[100, 200, 140]), LossCause::Congestion);
         // 0.2 < 0.3.
         assert_eq!(strict.judge_after(&[120]), LossCause::Wireless);
+    }
+
+    #[test]
+    fn with_a_period_rtt_max_forgets() {
+        let judged = |period_ms, at_ms| {
+            let period = Duration::from_millis(period_ms);
+            let mut bench = Bench::new(entry(), &[("rtt_max_period", Value::Time(period))]);
+            // An outlier of 300 ms, then delays of 100 to 150 ms, once per 50 ms.
+            bench.ack(0, 300);
+            for now in (50..at_ms).step_by(100) {
+                bench.ack(now, 100);
+                bench.ack(now + 50, 150);
+            }
+            bench.judge()
+        };
+        // 50 / 200 is below a half, for the whole connection.
+        assert_eq!(judged(0, 10_000), LossCause::Wireless);
+        // RTTmax is 300 ms in the period of the outlier and in the next one, and then 150 ms: 50 / 50.
+        assert_eq!(judged(1000, 900), LossCause::Wireless);
+        assert_eq!(judged(1000, 1900), LossCause::Wireless);
+        assert_eq!(judged(1000, 2200), LossCause::Congestion);
+        // A pause of two periods is forgotten as a whole.
+        let period = ("rtt_max_period", Value::Time(Duration::from_secs(1)));
+        let mut bench = Bench::new(entry(), &[period]);
+        bench.ack(0, 300);
+        bench.ack(50, 100);
+        bench.ack(2050, 150);
+        assert_eq!(bench.judge(), LossCause::Congestion);
     }
 
     #[test]

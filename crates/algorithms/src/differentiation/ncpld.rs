@@ -56,7 +56,9 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .summary(
             "wireless if the delay is below that of the greatest throughput/delay (our reading)",
         )
-        .citation("Samaraweera, NCPLD, IEE Proceedings Communications 146(4), 1999")
+        .citation(
+            "Samaraweera, NCPLD, IEE Proceedings Communications 146(4), 1999; we know only the account in Park et al. §2",
+        )
         .build(|parameters, _| Box::new(Ncpld::new(parameters)))
 }
 

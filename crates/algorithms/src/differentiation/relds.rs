@@ -50,7 +50,9 @@ pub fn entry() -> Entry<dyn Differentiation> {
             "wireless if the delay is below a threshold that moves with the mean delay (our \
              reading)",
         )
-        .citation("Lim, Jang, RELDS, IET Communications 2(2), 2008")
+        .citation(
+            "Lim, Jang, RELDS, IET Communications 2(2), 2008; we know only the account in Park et al. §2",
+        )
         .build(|parameters, _| Box::new(Relds::new(parameters)))
 }
 

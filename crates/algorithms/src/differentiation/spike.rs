@@ -125,7 +125,7 @@ impl Differentiation for Spike {
         let Some(rtt) = ack.rtt else {
             return;
         };
-        self.delays.observe(rtt);
+        self.delays.observe(ack.now, rtt);
         if let Some(position) = self.delays.position(rtt) {
             self.state = self.next(position);
         }

@@ -27,10 +27,20 @@
 //!
 //! With `inflation=off` the bytes in flight are FlightSize: nothing new is sent until the retransmission is
 //! acknowledged.
+//!
+//! `after_wireless` is the retransmission after a loss that the differentiation attributes to the link. With
+//! `fast-recovery` it is that of every other loss. With `go-back-n`, SND.NXT returns to SND.UNA, and everything
+//! outstanding is retransmitted as the response's window permits (`go_back_n`), as after a timeout: there is no fast
+//! recovery, and every new ACK opens the window. This is a reading of Park et al. §4.3, whose TCP sets `cwnd` and
+//! `ssthresh` anew at a fast retransmit and says nothing of SND.NXT. In 4.4BSD the fast retransmit itself sets SND.NXT
+//! to SND.UNA, and Reno's next lines set it back. The receiver has most of these segments, so its duplicate ACKs reveal
+//! no loss until something newer is acknowledged (as in RFC 6582 §3.2 step 2).
 
 use alloc::boxed::Box;
 
-use dupack_tcp::facts::{AckFacts, AckKind, LossRule, SendReason, Sent, View};
+use dupack_tcp::facts::{
+    AckFacts, AckKind, LossCause, LossFacts, LossRule, SendReason, Sent, View,
+};
 use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::SegmentId;
 use dupack_tcp::undo::{Reversal, Spurious};
@@ -53,6 +63,10 @@ struct Reno {
     at_fast_retransmit: RtoTimer,
     at_exit: Growth,
     deflation: Deflation,
+    after_wireless: AfterWireless,
+    /// Stream offset up to which duplicate ACKs may come from segments that were retransmitted in vain; `None` if a
+    /// wireless loss has never led to go-back-N.
+    echo_end: Option<u64>,
 }
 
 impl Reno {
@@ -95,6 +109,11 @@ impl Reno {
         }
     }
 
+    /// Returns `true` if retransmitted segments that the receiver already had cannot have caused this ACK.
+    fn is_no_echo(&self, ack: &AckFacts<'_>) -> bool {
+        self.echo_end.is_none_or(|end| ack.una > end)
+    }
+
     /// Returns the window in bytes after a recovery, if it differs from the current one.
     fn deflated(&self, inflation: u64, view: &View<'_>) -> Option<f64> {
         let window = view.window;
@@ -115,7 +134,7 @@ impl Recovery for Reno {
 
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
         self.resend.on_ack(view);
-        let loss = self.dup_acks.reveal_loss(ack);
+        let loss = self.dup_acks.reveal_loss(ack) && self.is_no_echo(ack);
         match (ack.kind, &mut self.inflation) {
             (AckKind::Advance, _) => self.advance(view),
             (AckKind::Duplicate, Some(inflation)) => {
@@ -132,6 +151,15 @@ impl Recovery for Reno {
         self.resend.begin(view, LossRule::TIMEOUT);
         self.inflation = None;
         self.retransmit = None;
+    }
+
+    fn on_judged(&mut self, loss: &LossFacts, cause: LossCause, view: &View<'_>) {
+        if cause == LossCause::Wireless && self.after_wireless == AfterWireless::GoBackN {
+            self.inflation = None;
+            self.retransmit = None;
+            self.resend.begin(view, loss.rule);
+            self.echo_end = Some(view.scoreboard.nxt());
+        }
     }
 
     fn on_spurious(&mut self, spurious: &Spurious, _: &View<'_>) -> Reversal {
@@ -204,6 +232,15 @@ enum Deflation {
     Inflated,
 }
 
+/// Retransmission after a loss that the differentiation attributes to the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+enum AfterWireless {
+    /// fast recovery: the first segment that is not acknowledged
+    FastRecovery,
+    /// as after a timeout: everything outstanding, from SND.UNA on
+    GoBackN,
+}
+
 /// Parameter of Reno and of the recoveries derived from it.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct TimerParameters {
@@ -247,6 +284,12 @@ struct RenoParameters {
         default = Deflation::Window,
     )]
     deflation: Deflation,
+    /// retransmission after a loss that the differentiation attributes to the link
+    #[parameter(
+        source = "fast-recovery: RFC 5681 §3.2; go-back-n: a reading of Park et al. §4.3",
+        default = AfterWireless::FastRecovery,
+    )]
+    after_wireless: AfterWireless,
 }
 
 /// Returns the entry in the catalog.
@@ -272,6 +315,8 @@ pub fn entry() -> Entry<dyn Recovery> {
                     Switch::Off => 0,
                 },
                 deflation: parameters.deflation,
+                after_wireless: parameters.after_wireless,
+                echo_end: None,
             })
         })
 }
@@ -436,6 +481,56 @@ mod tests {
             t.receive(202, ack(8));
             assert_eq!(t.cwnd(), left, "{deflation}");
         }
+    }
+
+    /// Segments 0 and 3 of 8 are lost, and the response sets both variables to one segment.
+    #[test]
+    fn after_a_wireless_loss_everything_is_resent_from_una_or_only_the_first_segment() {
+        let start = |word| {
+            let mut t = Setup::new(entry())
+                .set("after_wireless", word)
+                .answered_by(crate::response::avoidance::method_21())
+                .window(8.0)
+                .start(100);
+            assert_eq!(t.receive(100, ack(0)), "limited:8");
+            assert_eq!(t.receive(101, ack(0)), "limited:9");
+            assert_eq!(t.receive(102, ack(0)), "dupacks:0", "{word}");
+            assert_eq!((t.cwnd(), t.ssthresh()), (1.0, 1.0));
+            t
+        };
+        // Nothing may leave with a window of one segment while the old flight counts, and segment 3 needs the timer.
+        let mut t = start("fast-recovery");
+        assert_eq!(t.receive(202, ack(3)), "");
+        assert_eq!(t.wait(1201), "");
+        assert_eq!(t.wait(1202), "rto:3");
+
+        // The cursor is at 1, and the ACK moves it to 3: one segment is in flight, and the window is two by now.
+        let mut t = start("go-back-n");
+        assert_eq!(t.in_flight(), 1.0);
+        assert_eq!(t.receive(103, ack(0)), "", "no inflation");
+        assert_eq!(t.receive(202, ack(3)), "dupacks:3 dupacks:4");
+        assert_eq!(t.cwnd(), 2.0);
+        // Everything has arrived. The receiver had segment 4, and its echo is no loss.
+        assert_eq!(t.receive(302, ack(10)), "new:10 new:11");
+        for ms in 303..306 {
+            assert!(!t.receive(ms, ack(10)).contains("dupacks"), "an echo");
+        }
+        assert_eq!(t.sender().stats().loss_events, 1);
+    }
+
+    #[test]
+    fn a_congestion_loss_is_repaired_by_fast_recovery_in_any_case() {
+        let sent = |word| {
+            let mut t = Setup::new(entry())
+                .set("after_wireless", word)
+                .window(8.0)
+                .start(100);
+            let texts: Vec<String> = (100..109)
+                .map(|ms| t.receive(ms, ack(0)).to_owned())
+                .collect();
+            (texts, t.receive(202, ack(10)).to_owned(), t.cwnd())
+        };
+        assert_eq!(sent("go-back-n"), sent("fast-recovery"));
     }
 
     #[test]

@@ -12,6 +12,10 @@
 //! [`slow_start`](super::slow_start) has the same windows and doubles from them; method 23 differs from
 //! [`previous`](super::previous) in that it leaves slow start.
 //!
+//! The paper does not say what the sender transmits after the response. Fast recovery, with a window of one segment,
+//! leaves a second loss of the flight to the timer. With Reno's `after_wireless=go-back-n` the sender continues from
+//! SND.UNA.
+//!
 //! Table 1 leaves the cells of `ssthresh` blank in this part. Reading: §4.1 says that method 21 sets both variables to
 //! one segment, and that methods 21 to 27 enter congestion avoidance, so all seven set both to the same value
 //! (`ssthresh = cwnd`). A blank cell can also mean that the method does not change `ssthresh`: then it is the value
