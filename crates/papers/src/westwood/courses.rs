@@ -33,8 +33,6 @@ const STARTED: f64 = 10.0;
 const ABOVE: f64 = 1.1;
 /// Minimum round-trip time in seconds.
 const RTT_MIN: f64 = 0.2;
-/// Size of a segment in bits.
-const SEGMENT: f64 = 8000.0;
 /// Times at which the slow-start threshold is read, in seconds: the end of the phases that follow the steps down.
 const AFTER_BURSTS: [f64; 3] = [100.0, 250.0, 400.0];
 
@@ -177,15 +175,18 @@ pub(super) fn available(experiment: &Experiment, at: f64) -> f64 {
     path.map_or(0.0, mbit_s) - taken
 }
 
+/// Returns the payload and header bytes of a full segment, as the experiment file gives them.
+fn segment(experiment: &Experiment) -> [f64; 2] {
+    let bytes = |size: Option<ByteCount>| size.map_or(0.0, |size| size.as_bytes() as f64);
+    [experiment.sender.segment, experiment.sender.header].map(bytes)
+}
+
 /// Returns the payload that the available bandwidth at `at` can carry, in Mbit/s. The estimate and the goodput count
 /// payload, and the rates of the path and of the sources count headers.
 fn payload(experiment: &Experiment, at: f64) -> f64 {
-    let bytes = |size: Option<ByteCount>| size.map_or(0.0, |size| size.as_bytes() as f64);
-    let [segment, header] = [experiment.sender.segment, experiment.sender.header].map(bytes);
-    let share = if segment > 0.0 {
-        segment / (segment + header)
-    } else {
-        1.0
+    let share = match segment(experiment) {
+        [0.0, _] => 1.0,
+        [segment, header] => segment / (segment + header),
     };
     available(experiment, at) * share
 }
@@ -294,7 +295,8 @@ impl Threshold<'_> {
 
     /// Returns the available bandwidth at `at` times the minimum round-trip time, in packets.
     fn pipe(&self, at: f64) -> f64 {
-        payload(self.experiment, at) * 1e6 * RTT_MIN / SEGMENT
+        let [segment, _] = segment(self.experiment);
+        payload(self.experiment, at) * 1e6 * RTT_MIN / (segment * 8.0)
     }
 
     /// Returns the last sample before `at`, if the threshold has been set by then.
