@@ -25,7 +25,8 @@ const AVERAGED: f64 = 1.0;
 const COVERED: f64 = 0.75;
 /// Time for which the estimate is observed after it has settled, in seconds.
 const WATCHED: f64 = 20.0;
-/// Time after a step up over which the goodput is measured, in seconds.
+/// Time after a step in seconds: over this time the goodput is measured after a step up, and from then on the level of
+/// the estimate after a step down.
 const REACHED: f64 = 10.0;
 /// Time after the start at which the estimate counts as settled, in seconds.
 const STARTED: f64 = 10.0;
@@ -83,7 +84,7 @@ pub(super) fn facts(part: Option<&ExperimentResults>) -> Facts {
             Some(e.settling(step)).filter(|_| e.exists())
         }));
     }
-    out.extend(DOWN.map(|step| estimate(format!("settled_{step}s"), &|e| e.settled(step))));
+    out.extend(DOWN.map(|step| estimate(format!("level_{step}s"), &|e| e.level(step))));
     out.extend(DOWN.map(|step| estimate(format!("steps_off_{step}s"), &|e| e.steps_off(step))));
     out.extend(UP.map(|step| estimate(format!("reached_{step}s"), &|e| e.reached(step))));
     out.extend(ESTIMATE.map(|(name, of)| estimate(name.to_owned(), &of)));
@@ -191,6 +192,13 @@ fn payload(experiment: &Experiment, at: f64) -> f64 {
     available(experiment, at) * share
 }
 
+/// Returns the time of the first step after `step`.
+fn next_after(step: f64) -> f64 {
+    let steps = DOWN.into_iter().chain(UP).chain([BURST]);
+    let later = steps.filter(|other| *other > step);
+    later.fold(f64::INFINITY, f64::min)
+}
+
 /// The bandwidth estimate and the available bandwidth over time.
 struct Estimate<'e> {
     experiment: &'e Experiment,
@@ -208,8 +216,8 @@ impl Estimate<'_> {
         payload(self.experiment, at)
     }
 
-    /// Returns the distance of an estimate from the available bandwidth after a step, as a fraction of the step: 1 is the
-    /// bandwidth before the step, and 0 that after it.
+    /// Returns the distance of an estimate from the available bandwidth after a step, as a fraction of the step: 1 is
+    /// the bandwidth before the step, and 0 that after it.
     fn left_of(&self, step: f64, estimate: f64) -> f64 {
         let [old, new] = [self.available(step - AVERAGED), self.available(step)];
         (estimate - new) / (old - new)
@@ -218,29 +226,29 @@ impl Estimate<'_> {
     /// Returns the time after a step until the averaged estimate has covered most of the step, or until the next step
     /// if it does not.
     fn settling(&self, step: f64) -> f64 {
-        let steps = DOWN.into_iter().chain(UP).chain([BURST]);
-        let later = steps.filter(|other| *other > step);
-        let end = later.fold(f64::INFINITY, f64::min);
+        let end = next_after(step);
         let averaged = self.averaged.iter();
         let mut within = averaged.filter(|(at, _)| (step..end).contains(at));
         let settled = within.find(|(_, value)| self.left_of(step, *value) <= 1.0 - COVERED);
         settled.map_or(end, |(at, _)| *at) - step
     }
 
-    /// Returns the mean of the estimate in the 20 seconds after it settled, as a fraction of the available bandwidth.
-    fn settled(&self, step: f64) -> Option<f64> {
-        Some(self.then(step)? / self.available(step))
+    /// Returns the mean of the estimate from some seconds after a step until the next step, as a fraction of the
+    /// available bandwidth.
+    fn level(&self, step: f64) -> Option<f64> {
+        let level = self.between(step + REACHED, next_after(step))?;
+        Some(level / self.available(step))
     }
 
-    /// Returns the distance of this mean from the available bandwidth, as a fraction of the step.
+    /// Returns the distance of the mean of the estimate in the 20 seconds after it settled from the available
+    /// bandwidth, as a fraction of the step.
     fn steps_off(&self, step: f64) -> Option<f64> {
-        Some(self.left_of(step, self.then(step)?))
+        let from = step + self.settling(step);
+        Some(self.left_of(step, self.between(from, from + WATCHED)?))
     }
 
-    /// Returns the mean of the estimate in the 20 seconds after it settled.
-    fn then(&self, step: f64) -> Option<f64> {
-        let from = step + self.settling(step);
-        let until = from + WATCHED;
+    /// Returns the mean of the estimate between two times.
+    fn between(&self, from: f64, until: f64) -> Option<f64> {
         let moments = self.course.moments.iter();
         let within = moments.filter(|m| (from..until).contains(&m.at));
         let values: Vec<f64> = within.filter_map(|m| m.estimate).collect();
@@ -378,7 +386,11 @@ mod tests {
 
     #[test]
     fn payload_and_thresholds_leave_out_headers() {
-        let source = "stacks = [\"reno/reno\"]\n[path]\nrate = \"10.4Mbit/s\"\n[sender]\nsegment = \"1000B\"\nheader = \"40B\"";
+        let source = r#"
+            stacks = ["reno/reno"]
+            path = { rate = "10.4Mbit/s" }
+            sender = { segment = "1000B", header = "40B" }
+        "#;
         let experiment: Experiment = toml::from_str(source).unwrap();
         assert!((payload(&experiment, 0.0) - 10.0).abs() < 1e-9);
         let moments = (0..10).map(|n| Moment {
@@ -423,7 +435,7 @@ mod tests {
         // Eight of the ten samples that end at 51.7 s are 6, so the average is 6.8: four fifths of the step.
         let after = estimate.settling(50.0);
         assert!((after - 1.7).abs() < 0.05, "{after}");
-        assert!((estimate.settled(50.0).unwrap() - 1.0).abs() < 1e-9);
+        assert!((estimate.level(50.0).unwrap() - 1.0).abs() < 1e-9);
         assert!(estimate.steps_off(50.0).unwrap().abs() < 1e-9);
         // The estimate does not follow the step up, which ends at the next step.
         assert_eq!(estimate.settling(400.0), 60.0);
