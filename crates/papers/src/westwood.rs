@@ -40,6 +40,8 @@ pub(super) static PAPER: Paper = Paper {
         file!("friendliness.toml"),
         file!("functions.toml"),
         file!("functions-red.toml"),
+        file!("functions-fq.toml"),
+        file!("functions-cake.toml"),
     ],
     facts,
     drawn,
@@ -70,14 +72,20 @@ mod tests {
     use dupack_lab::experiment::Experiment;
 
     /// Experiments of the paper's further work. Their rates are low enough without scaling.
-    const FURTHER: [&str; 3] = ["friendliness", "functions", "functions-red"];
+    const FURTHER: [&str; 5] = [
+        "friendliness",
+        "functions",
+        "functions-red",
+        "functions-fq",
+        "functions-cake",
+    ];
     /// Divisor of all rates and buffers in a quick look.
     const SLOWER: u64 = 5;
 
     #[test]
     fn a_quick_look_is_slower_throughout() {
         let [full, quick] = [Extent::Full, Extent::Quick].map(|e| PAPER.prepare(e).unwrap());
-        assert_eq!(full.len(), 13);
+        assert_eq!(full.len(), 15);
         for (full, quick) in full.iter().zip(&quick) {
             let (name, full, quick) = (full.name, &full.experiment, &quick.experiment);
             if FURTHER.contains(&name) {

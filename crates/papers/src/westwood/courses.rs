@@ -7,7 +7,7 @@ use dupack_claims::{Fact, FactKind, FactValue, Facts};
 use dupack_lab::experiment::Experiment;
 use dupack_lab::run::{Course, Moment};
 use dupack_lab::stats::{mean, quantile};
-use dupack_lab::units::Rate;
+use dupack_lab::units::{ByteCount, Rate};
 
 use crate::evidence::{ExperimentResults, Followed};
 
@@ -21,11 +21,12 @@ const BURST: f64 = 460.0;
 const BURST_SEEN: f64 = 5.0;
 /// Averaging period of the estimate, in seconds.
 const AVERAGED: f64 = 1.0;
-/// Maximum distance from the available bandwidth, as a fraction of it, at which the estimate counts as near.
-const NEAR: f64 = 0.15;
-/// Time for which the estimate is observed after it came near the available bandwidth, in seconds.
+/// Fraction of a step of the available bandwidth that the estimate must cover to count as settled.
+const COVERED: f64 = 0.75;
+/// Time for which the estimate is observed after it has settled, in seconds.
 const WATCHED: f64 = 20.0;
-/// Time after a step up over which the goodput is measured, in seconds.
+/// Time after a step in seconds: over this time the goodput is measured after a step up, and from then on the level of
+/// the estimate after a step down.
 const REACHED: f64 = 10.0;
 /// Time after the start at which the estimate counts as settled, in seconds.
 const STARTED: f64 = 10.0;
@@ -33,8 +34,8 @@ const STARTED: f64 = 10.0;
 const ABOVE: f64 = 1.1;
 /// Minimum round-trip time in seconds.
 const RTT_MIN: f64 = 0.2;
-/// Size of a segment in bits.
-const SEGMENT: f64 = 8000.0;
+/// Times at which the slow-start threshold is read, in seconds: the end of the phases that follow the steps down.
+const AFTER_BURSTS: [f64; 3] = [100.0, 250.0, 400.0];
 
 type OfEstimate = fn(&Estimate<'_>) -> Option<f64>;
 type OfThreshold = fn(&Threshold<'_>) -> Option<f64>;
@@ -55,15 +56,15 @@ const ESTIMATE: [(&str, OfEstimate); 5] = [
 ];
 
 /// Facts of the slow-start threshold.
-const THRESHOLD: [(&str, OfThreshold); 4] = [
+const THRESHOLD: [(&str, OfThreshold); 3] = [
     // Number of times that the threshold is set after the first step, and the median of its values, as a fraction of
     // the available bandwidth times the minimum round-trip time.
     ("ssthresh_set", |t| Some(t.set().len() as f64)),
     ("ssthresh_share", |t| quantile(&mut t.set(), 0.5)),
-    // Mean and minimum of the threshold in packets, from the first step down to the last step up.
-    ("ssthresh_mean", |t| mean(&t.finite())),
-    ("ssthresh_least", |t| {
-        t.finite().into_iter().reduce(f64::min)
+    // Threshold before the last step up, as a fraction of the same product.
+    ("threshold_share_400s", |t| {
+        let moment = t.before(UP[2])?;
+        Some(moment.ssthresh / t.pipe(moment.at))
     }),
 ];
 
@@ -83,10 +84,16 @@ pub(super) fn facts(part: Option<&ExperimentResults>) -> Facts {
             Some(e.settling(step)).filter(|_| e.exists())
         }));
     }
-    out.extend(DOWN.map(|step| estimate(format!("settled_{step}s"), &|e| e.settled(step))));
+    out.extend(DOWN.map(|step| estimate(format!("level_{step}s"), &|e| e.level(step))));
+    out.extend(DOWN.map(|step| estimate(format!("steps_off_{step}s"), &|e| e.steps_off(step))));
     out.extend(UP.map(|step| estimate(format!("reached_{step}s"), &|e| e.reached(step))));
     out.extend(ESTIMATE.map(|(name, of)| estimate(name.to_owned(), &of)));
     out.extend(THRESHOLD.map(|(name, of)| fact(name.to_owned(), &runs, |run| of(&run.threshold))));
+    out.extend(AFTER_BURSTS.map(|at| {
+        fact(format!("threshold_{at}s"), &runs, |run| {
+            Some(run.threshold.before(at)?.ssthresh)
+        })
+    }));
     for (n, name) in EXAMPLE.into_iter().enumerate() {
         out.push(fact(name.to_owned(), &runs, |run| {
             let of = part?.results.stacks.get(run.of.job.stack)?;
@@ -169,6 +176,29 @@ pub(super) fn available(experiment: &Experiment, at: f64) -> f64 {
     path.map_or(0.0, mbit_s) - taken
 }
 
+/// Returns the payload and header bytes of a full segment, as the experiment file gives them.
+fn segment(experiment: &Experiment) -> [f64; 2] {
+    let bytes = |size: Option<ByteCount>| size.map_or(0.0, |size| size.as_bytes() as f64);
+    [experiment.sender.segment, experiment.sender.header].map(bytes)
+}
+
+/// Returns the payload that the available bandwidth at `at` can carry, in Mbit/s. The estimate and the goodput count
+/// payload, and the rates of the path and of the sources count headers.
+fn payload(experiment: &Experiment, at: f64) -> f64 {
+    let share = match segment(experiment) {
+        [0.0, _] => 1.0,
+        [segment, header] => segment / (segment + header),
+    };
+    available(experiment, at) * share
+}
+
+/// Returns the time of the first step after `step`.
+fn next_after(step: f64) -> f64 {
+    let steps = DOWN.into_iter().chain(UP).chain([BURST]);
+    let later = steps.filter(|other| *other > step);
+    later.fold(f64::INFINITY, f64::min)
+}
+
 /// The bandwidth estimate and the available bandwidth over time.
 struct Estimate<'e> {
     experiment: &'e Experiment,
@@ -183,32 +213,46 @@ impl Estimate<'_> {
     }
 
     fn available(&self, at: f64) -> f64 {
-        available(self.experiment, at)
+        payload(self.experiment, at)
     }
 
-    /// Returns the time after a step until the averaged estimate is near the available bandwidth, or until the next
-    /// step if it does not come near.
+    /// Returns the distance of an estimate from the available bandwidth after a step, as a fraction of the step: 1 is
+    /// the bandwidth before the step, and 0 that after it.
+    fn left_of(&self, step: f64, estimate: f64) -> f64 {
+        let [old, new] = [self.available(step - AVERAGED), self.available(step)];
+        (estimate - new) / (old - new)
+    }
+
+    /// Returns the time after a step until the averaged estimate has covered most of the step, or until the next step
+    /// if it does not.
     fn settling(&self, step: f64) -> f64 {
-        let steps = DOWN.into_iter().chain(UP).chain([BURST]);
-        let later = steps.filter(|other| *other > step);
-        let end = later.fold(f64::INFINITY, f64::min);
-        let wanted = self.available(step);
-        let within = self
-            .averaged
-            .iter()
-            .filter(|(at, _)| (step + AVERAGED..end).contains(at));
-        let mut near = within.filter(|(_, value)| (value - wanted).abs() <= NEAR * wanted);
-        near.next().map_or(end, |(at, _)| *at) - step
+        let end = next_after(step);
+        let averaged = self.averaged.iter();
+        let mut within = averaged.filter(|(at, _)| (step..end).contains(at));
+        let settled = within.find(|(_, value)| self.left_of(step, *value) <= 1.0 - COVERED);
+        settled.map_or(end, |(at, _)| *at) - step
     }
 
-    /// Returns the mean of the estimate in the 20 seconds after it came near, as a fraction of the available bandwidth.
-    fn settled(&self, step: f64) -> Option<f64> {
+    /// Returns the mean of the estimate from some seconds after a step until the next step, as a fraction of the
+    /// available bandwidth.
+    fn level(&self, step: f64) -> Option<f64> {
+        let level = self.between(step + REACHED, next_after(step))?;
+        Some(level / self.available(step))
+    }
+
+    /// Returns the distance of the mean of the estimate in the 20 seconds after it settled from the available
+    /// bandwidth, as a fraction of the step.
+    fn steps_off(&self, step: f64) -> Option<f64> {
         let from = step + self.settling(step);
-        let until = from + WATCHED;
+        Some(self.left_of(step, self.between(from, from + WATCHED)?))
+    }
+
+    /// Returns the mean of the estimate between two times.
+    fn between(&self, from: f64, until: f64) -> Option<f64> {
         let moments = self.course.moments.iter();
         let within = moments.filter(|m| (from..until).contains(&m.at));
         let values: Vec<f64> = within.filter_map(|m| m.estimate).collect();
-        Some(mean(&values)? / self.available(step))
+        mean(&values)
     }
 
     /// Returns the goodput after a step, as a fraction of the available bandwidth.
@@ -253,21 +297,21 @@ impl Threshold<'_> {
         let pairs = self.course.moments.windows(2);
         let set =
             pairs.filter(|pair| pair[1].at >= DOWN[0] && pair[1].ssthresh != pair[0].ssthresh);
-        set.map(|pair| {
-            let pipe = available(self.experiment, pair[1].at) * 1e6 * RTT_MIN / SEGMENT;
-            pair[1].ssthresh / pipe
-        })
-        .collect()
+        set.map(|pair| pair[1].ssthresh / self.pipe(pair[1].at))
+            .collect()
     }
 
-    /// Returns the finite values of the threshold from the first step down to the last step up, in packets.
-    fn finite(&self) -> Vec<f64> {
-        let moments = self.course.moments.iter();
-        let within = moments.filter(|m| (DOWN[0]..UP[2]).contains(&m.at));
-        within
-            .map(|m| m.ssthresh)
-            .filter(|s| s.is_finite())
-            .collect()
+    /// Returns the available bandwidth at `at` times the minimum round-trip time, in packets.
+    fn pipe(&self, at: f64) -> f64 {
+        let [segment, _] = segment(self.experiment);
+        payload(self.experiment, at) * 1e6 * RTT_MIN / (segment * 8.0)
+    }
+
+    /// Returns the last sample before `at`, if the threshold has been set by then.
+    fn before(&self, at: f64) -> Option<&Moment> {
+        let mut before = self.course.moments.iter().rev();
+        let last = before.find(|moment| moment.at < at)?;
+        Some(last).filter(|moment| moment.ssthresh.is_finite())
     }
 }
 
@@ -341,16 +385,46 @@ mod tests {
     }
 
     #[test]
-    fn settling_is_counted_from_the_step() {
-        let source = "stacks = [\"reno/reno\"]\n[path]\nrate = \"10Mbit/s\"";
+    fn payload_and_thresholds_leave_out_headers() {
+        let source = r#"
+            stacks = ["reno/reno"]
+            path = { rate = "10.4Mbit/s" }
+            sender = { segment = "1000B", header = "40B" }
+        "#;
         let experiment: Experiment = toml::from_str(source).unwrap();
-        // The estimate is 20 Mbit/s until 51 s, then 10 Mbit/s, and too high from 140 s.
-        let moments: Vec<Moment> = (0..4000)
-            .map(|n| match n {
-                0..510 => moment(n, 20.0),
-                510..1400 => moment(n, 10.0),
-                _ => moment(n, 12.0),
-            })
+        assert!((payload(&experiment, 0.0) - 10.0).abs() < 1e-9);
+        let moments = (0..10).map(|n| Moment {
+            ssthresh: if n < 5 { f64::INFINITY } else { 50.0 },
+            ..moment(n, 1.0)
+        });
+        let course = Course {
+            moments: moments.collect(),
+        };
+        let threshold = Threshold {
+            experiment: &experiment,
+            course: &course,
+        };
+        // 10 Mbit/s and 0.2 s are 250 segments of 8000 bits.
+        assert!((threshold.pipe(0.0) - 250.0).abs() < 1e-9);
+        assert!(threshold.before(0.5).is_none());
+        assert_eq!(threshold.before(0.6).unwrap().ssthresh, 50.0);
+    }
+
+    #[test]
+    fn settling_is_counted_from_the_step() {
+        // A source of 4 Mbit/s sends from 50 to 400 s. The estimate falls from 10 to 6 Mbit/s at 51 s and stays there.
+        let source = r#"
+            stacks = ["reno/reno"]
+            [path]
+            rate = "10Mbit/s"
+            [[udp]]
+            rate = "4Mbit/s"
+            start = "50s"
+            stop = "400s"
+        "#;
+        let experiment: Experiment = toml::from_str(source).unwrap();
+        let moments: Vec<Moment> = (0..4700)
+            .map(|n| moment(n, if n < 510 { 10.0 } else { 6.0 }))
             .collect();
         let course = Course { moments };
         let estimate = Estimate {
@@ -358,12 +432,14 @@ mod tests {
             averaged: averaged(&course.moments),
             course: &course,
         };
-        // One of the ten samples that end at 51.8 s is still 20, so the average is 11.
+        // Eight of the ten samples that end at 51.7 s are 6, so the average is 6.8: four fifths of the step.
         let after = estimate.settling(50.0);
-        assert!((after - 1.8).abs() < 0.15, "{after}");
-        assert!((estimate.settled(50.0).unwrap() - 1.0).abs() < 1e-9);
-        // The estimate does not come near before the next step.
-        assert_eq!(estimate.settling(150.0), 100.0);
+        assert!((after - 1.7).abs() < 0.05, "{after}");
+        assert!((estimate.level(50.0).unwrap() - 1.0).abs() < 1e-9);
+        assert!(estimate.steps_off(50.0).unwrap().abs() < 1e-9);
+        // The estimate does not follow the step up, which ends at the next step.
+        assert_eq!(estimate.settling(400.0), 60.0);
+        assert!((estimate.steps_off(400.0).unwrap() - 1.0).abs() < 1e-9);
         // One megabit is delivered every 0.1 s.
         assert!((estimate.goodput(1.0, 11.0).unwrap() - 10.0).abs() < 1e-9);
     }
