@@ -131,12 +131,12 @@ impl Rfc6675 {
     /// Selects the window reduction.
     fn reducing(mut self, parameters: &ReductionParameters) -> Self {
         self.reduction = match parameters.reduction {
-            Reduction::Rfc6675 => Method::AtOnce,
-            Reduction::RateHalving => Method::RateHalving(parameters.halving_floor),
-            Reduction::PrrCrb => Method::Prr(Bound::Conservative),
-            Reduction::PrrSsrb => Method::Prr(Bound::SlowStart),
-            Reduction::PrrUb => Method::Prr(Bound::Unlimited),
-            Reduction::Prr => Method::Prr(Bound::SafeAck),
+            WindowReduction::Rfc6675 => Method::AtOnce,
+            WindowReduction::RateHalving => Method::RateHalving(parameters.halving_floor),
+            WindowReduction::PrrCrb => Method::Prr(Bound::Conservative),
+            WindowReduction::PrrSsrb => Method::Prr(Bound::SlowStart),
+            WindowReduction::PrrUb => Method::Prr(Bound::Unlimited),
+            WindowReduction::Prr => Method::Prr(Bound::SafeAck),
         };
         self.prr_exit = parameters.prr_exit;
         self
@@ -457,7 +457,7 @@ pub struct Rfc6675Parameters {
 
 /// Reduction of the window in a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
-enum Reduction {
+enum WindowReduction {
     /// at once: nothing is sent until pipe has fallen to the window
     #[choice("rfc6675")]
     Rfc6675,
@@ -480,9 +480,9 @@ struct ReductionParameters {
     #[parameter(
         basic,
         source = "RFC 6675 §5; RFC 6937 §1, §3 and §5; RFC 9937 §6.2",
-        default = Reduction::Rfc6675,
+        default = WindowReduction::Rfc6675,
     )]
-    reduction: Reduction,
+    reduction: WindowReduction,
     /// minimum of the window that every second ACK reduces (reduction = rate-halving)
     #[parameter(
         source = "RFC 6937 §1 (half); Linux 2.6, tcp_cwnd_min (ssthresh)",
