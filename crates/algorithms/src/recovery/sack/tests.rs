@@ -222,10 +222,10 @@ fn example(reduction: &'static str, ssthresh: f64) -> Timeline {
 
 /// Returns the rows `sent` and `pipe` of a diagram: what each of the ACKs for `first` to 19 sends, and the segments in
 /// flight after it, when the segments below `first` are lost.
-fn diagram(t: &mut Timeline, first: u64) -> (String, Vec<f64>) {
+fn diagram(t: &mut Timeline, first: u32) -> (String, Vec<f64>) {
     let mut rows = (String::new(), Vec::new());
     for number in first..20 {
-        let sent = t.receive(100 + number, ack(0).sack(first, number + 1));
+        let sent = t.receive(100 + u64::from(number), ack(0).sack(first, number + 1));
         let (news, resent) = (
             sent.matches("new:").count(),
             sent.split_whitespace().count(),
@@ -307,7 +307,7 @@ fn the_window_after_a_recovery_is_ssthresh_or_what_rate_halving_left() {
         t.receive(200, ack(0).sack(15, 21));
         t.receive(201, ack(0).sack(15, 22));
         for una in 1..15 {
-            t.receive(300 + una, ack(una).sack(15, 22));
+            t.receive(300 + u64::from(una), ack(una).sack(15, 22));
         }
         t.receive(400, ack(22));
         // Nothing is in flight.
