@@ -24,6 +24,7 @@ mod markdown;
 mod momentary;
 mod newreno_smooth;
 mod paper_page;
+mod prr;
 mod readings;
 mod reproduction;
 mod responding;
@@ -59,10 +60,11 @@ pub use reproduction::{Account, Exhibit, Reproduction, Table};
 pub use settle::settle;
 
 /// The five papers, and the chapter with questions that the papers did not ask.
-pub static PAPERS: [&Paper; 6] = [
+pub static PAPERS: [&Paper; 7] = [
     &le::PAPER,
     &momentary::PAPER,
     &newreno_smooth::PAPER,
+    &prr::PAPER,
     &responding::PAPER,
     &westwood::PAPER,
     &today::PAPER,
