@@ -142,7 +142,8 @@ fn of_first(runs: &Runs<'_>) -> Facts {
             .filter_map(|(traced, episodes)| Some((*traced, episodes.first()?)))
     };
     let numbers = NUMBERS.iter().map(|(name, of)| {
-        let values = firsts().map(|(traced, episode)| (traced, FactValue::Number(of(episode))));
+        let values = firsts()
+            .filter_map(|(traced, episode)| Some((traced, FactValue::Number(of(episode)?))));
         fact(name, FactKind::Number, values)
     });
     let texts = TEXTS.iter().map(|(name, of)| {
@@ -156,7 +157,7 @@ fn of_all(runs: &Runs<'_>) -> Facts {
     let facts = OF_ALL.iter().map(|(name, of)| {
         let values = runs
             .iter()
-            .map(|(traced, episodes)| (*traced, FactValue::Number(of(episodes))));
+            .filter_map(|(traced, episodes)| Some((*traced, FactValue::Number(of(episodes)?))));
         fact(name, FactKind::Number, values)
     });
     Facts(facts.collect())
