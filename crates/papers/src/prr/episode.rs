@@ -329,10 +329,12 @@ impl<'s> Episode<'s> {
         self.pipe(&self.all[self.first]) <= self.target
     }
 
-    /// Returns the difference between the most and the least data that was actually in flight after an ACK of the
-    /// recovery, in segments.
+    /// Returns the difference between the most and the least data that was actually in flight from the last event before
+    /// the recovery on, after what each event sends, in segments.
     pub(super) fn flight_span(&self) -> f64 {
-        let flights = self.calm().iter().map(|step| step.state.in_flight_true);
+        let before = &self.all[self.first.saturating_sub(1)..self.first];
+        let steps = before.iter().chain(self.calm());
+        let flights = steps.map(|step| step.state.in_flight_true);
         let (least, most) = flights.fold((u64::MAX, 0), |(least, most), flight| {
             (least.min(flight), most.max(flight))
         });

@@ -7,9 +7,10 @@ use super::episode::{Episode, Step, steps};
 use crate::evidence::{ExperimentResults, Traced};
 
 /// Experiments whose runs have one recovery that matters.
-const SINGLE: [&str; 9] = [
+const SINGLE: [&str; 10] = [
     "examples",
     "burst",
+    "row",
     "random",
     "late",
     "stall",
@@ -18,8 +19,8 @@ const SINGLE: [&str; 9] = [
     "reordering",
     "conservation",
 ];
-/// Experiment whose runs have many recoveries.
-const MANY: &str = "loaded";
+/// Experiments whose runs have many recoveries.
+const MANY: [&str; 2] = ["loaded", "responses"];
 
 type Of<T> = fn(&Episode<'_>) -> T;
 
@@ -79,9 +80,12 @@ const TEXTS: [(&str, Of<String>); 2] = [
 
 type OfAll = fn(&[Episode<'_>]) -> Option<f64>;
 
-/// Facts of all recoveries of a run. All but the first two are means over the recoveries.
-const OF_ALL: [(&str, OfAll); 10] = [
+/// Facts of all recoveries of a run. All but the first three are means over the recoveries.
+const OF_ALL: [(&str, OfAll); 11] = [
     ("recoveries_seen", |all| Some(all.len() as f64)),
+    ("timeouts_seen", |all| {
+        Some(all.iter().map(Episode::timeouts).sum::<usize>() as f64)
+    }),
     ("bursts_above_three", |all| {
         Some(all.iter().filter(|e| e.longest_burst() > 3).count() as f64)
     }),
@@ -128,7 +132,7 @@ pub(super) fn facts(experiment: &str, part: Option<&ExperimentResults>) -> Facts
     if SINGLE.contains(&experiment) {
         return of_first(&episodes);
     }
-    if experiment == MANY {
+    if MANY.contains(&experiment) {
         return of_all(&episodes);
     }
     Facts::default()
