@@ -103,22 +103,25 @@ pub(super) fn sent_so_far(part: &ExperimentResults) -> Vec<Exhibit> {
             "single-sent",
             "One of 20 is lost: segments sent per ACK",
             "The steps of PRR and of Rate-Halving spread the reduction over the round trip; RFC 6675 waits, and ends with the \
-             same number of segments. The fast retransmission is sent for the third ACK.",
+             same number of segments. The fast retransmission is sent for the third ACK. PRR-CRB and PRR-SSRB have the same \
+             line, which is that of PRR-UB, too.",
+            &[0, 1, 3, 5][..],
             (0.0, 22.0),
         ),
         (
             1,
             "burst-sent",
             "15 of 20 are lost: segments sent per ACK",
-            "The losses are detected with the third ACK. PRR-UB has the line of RFC 6675, and PRR-CRB that of Rate-Halving.",
-            (0.0, 30.0),
+            "The losses are detected with the third ACK. PRR-UB has the line of RFC 6675. PRR-CRB has that of Rate-Halving until \
+             the last ACK of the recovery, which sends up to ssthresh.",
+            &[0, 1, 2, 3, 5][..],
+            (0.0, 24.0),
         ),
     ];
-    let drawn = charts.map(|(point, name, title, caption, range)| {
-        let senders = SENDERS.iter().enumerate();
-        let series = senders.filter_map(|(sender, label)| {
+    let drawn = charts.map(|(point, name, title, caption, senders, range)| {
+        let series = senders.iter().filter_map(|&sender| {
             Some(StepSeries {
-                name: (*label).to_owned(),
+                name: SENDERS[sender].to_owned(),
                 points: sent(part.trace(point, sender)?)?,
             })
         });
