@@ -38,7 +38,8 @@ const DIAGRAMS: [Diagram; 7] = [
         1,
         "single-rate-halving",
         "One of 20 is lost: Rate-Halving",
-        "Every second ACK sends a segment.",
+        "Every second ACK sends a segment. During the recovery the lower panel shows ssthresh as cwnd; the window of \
+         Rate-Halving itself is not shown.",
     ),
     (
         0,
@@ -59,14 +60,15 @@ const DIAGRAMS: [Diagram; 7] = [
         1,
         "burst-rate-halving",
         "15 of 20 are lost: Rate-Halving",
-        "Every ACK sends one segment, and the window stays at five.",
+        "Every ACK sends one segment, and five stay in flight. After the recovery the window is five, and slow start follows.",
     ),
     (
         1,
         2,
         "burst-prr-crb",
         "15 of 20 are lost: PRR-CRB",
-        "Every ACK sends one segment, and five stay in flight until the recovery is over.",
+        "Every ACK sends one segment, and five stay in flight until the recovery is over. Then the window is ssthresh, and \
+         permits a burst.",
     ),
     (
         1,
