@@ -26,6 +26,7 @@ mod markdown;
 mod momentary;
 mod newreno_smooth;
 mod paper_page;
+mod prr;
 mod readings;
 mod reproduction;
 mod responding;
@@ -64,10 +65,11 @@ pub use settle::settle;
 pub use summary::{Standing, Summaries, Summary, Tally};
 
 /// The five papers, and the chapter with questions that the papers did not ask.
-pub static PAPERS: [&Paper; 6] = [
+pub static PAPERS: [&Paper; 7] = [
     &le::PAPER,
     &momentary::PAPER,
     &newreno_smooth::PAPER,
+    &prr::PAPER,
     &responding::PAPER,
     &westwood::PAPER,
     &today::PAPER,

@@ -14,13 +14,22 @@
 //! ```
 //!
 //! A SafeACK advances SND.UNA without further losses. RFC 6937 left the choice between the two bounds to the
-//! implementer; in RFC 9937 each ACK determines it, depending on whether it is a SafeACK.
+//! implementer; in RFC 9937 each ACK determines it, depending on whether it is a SafeACK. RFC 6937 (§3) has three other
+//! differences, which apply to the bounds that only it has:
+//!
+//! ```text
+//! RecoverFS = SND.NXT − SND.UNA                   includes data that is sacked or was sent by limited transmit
+//! CRB:   sndcnt = prr_delivered − prr_out         never more than was delivered
+//! UB:    sndcnt = ssthresh − in flight            PRR-UB (§5): no bound
+//! ```
 //!
 //! PRR is not a recovery but a part of one: a [`Prr`] exists from the beginning of a fast recovery to its end and
 //! determines `Recovery::allowance`. The RFC computes `cwnd = in flight + sndcnt` once per ACK; here `sndcnt` is
 //! computed after every transmission. Each segment sent increases `prr_out` and the bytes in flight by the same amount,
 //! and the bytes in flight at the ACK select the formula, so both permit the same data. The sender's window is already
 //! the reduced one, so it is used for ssthresh, and nothing remains to be set at the end of recovery.
+
+use dupack_tcp::scoreboard::Scoreboard;
 
 /// Bound that applies while the bytes in flight do not exceed ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +40,21 @@ pub enum Bound {
     Conservative,
     /// Always the slow-start bound: one segment more than was delivered (RFC 6937's PRR-SSRB).
     SlowStart,
+    /// No bound: everything up to ssthresh at once (RFC 6937's PRR-UB).
+    Unlimited,
+}
+
+impl Bound {
+    /// Returns RecoverFS. `ack` is the ACK that begins the recovery, and `board` shows the state after it.
+    ///
+    /// RFC 6937 has FlightSize. The data that this ACK acknowledges counts, because it also counts in prr_delivered.
+    #[must_use]
+    pub fn recover_fs(self, acked: u64, delivered: u64, board: &Scoreboard) -> u64 {
+        match self {
+            Self::SafeAck => board.flight_size() - board.sacked_bytes() + delivered,
+            Self::Conservative | Self::SlowStart | Self::Unlimited => board.flight_size() + acked,
+        }
+    }
 }
 
 /// Kind of progress that an ACK reports.
@@ -105,12 +129,13 @@ impl Prr {
                 .saturating_sub(self.prr_out)
         } else {
             let owed = self.prr_delivered.saturating_sub(self.prr_out_at_ack);
-            let slow_start = match self.bound {
-                Bound::SafeAck => self.progress == Progress::Safe,
-                Bound::Conservative => false,
-                Bound::SlowStart => true,
+            let clocked = owed.max(self.delivered_data);
+            let limit = match self.bound {
+                Bound::SafeAck if self.progress == Progress::Unsafe => clocked,
+                Bound::SafeAck | Bound::SlowStart => clocked + self.smss,
+                Bound::Conservative => owed,
+                Bound::Unlimited => u64::MAX,
             };
-            let limit = owed.max(self.delivered_data) + if slow_start { self.smss } else { 0 };
             let room = ssthresh.saturating_sub(in_flight);
             limit.saturating_sub(given).min(room)
         };
@@ -230,5 +255,155 @@ mod tests {
             }
         }
         assert_eq!(sent, 7);
+    }
+
+    /// The text of RFC 6937 §3, in segments, without the state that [`Prr`] has for transmissions between ACKs.
+    struct Literal {
+        conservative: bool,
+        ssthresh: i64,
+        recover_fs: i64,
+        prr_delivered: i64,
+        prr_out: i64,
+    }
+
+    impl Literal {
+        /// Returns `sndcnt`, and the flags RB of §3.1.
+        fn on_ack(&mut self, delivered: i64, pipe: i64) -> (i64, String) {
+            self.prr_delivered += delivered;
+            if pipe > self.ssthresh {
+                let share = self.prr_delivered * self.ssthresh;
+                let up = -(-share).div_euclid(self.recover_fs);
+                return (up - self.prr_out, String::new());
+            }
+            let (mss, from_delivered) = match self.conservative {
+                true => (0, i64::MIN),
+                false => (1, delivered + 1),
+            };
+            let banked = self.prr_delivered - self.prr_out + mss;
+            let limit = banked.max(from_delivered);
+            let sndcnt = (self.ssthresh - pipe).min(limit);
+            let flags = [
+                ("s", self.ssthresh - pipe),
+                ("b", banked),
+                ("d", from_delivered),
+            ];
+            let applied = flags.iter().filter(|(_, value)| *value == sndcnt);
+            (sndcnt, applied.map(|(flag, _)| *flag).collect())
+        }
+    }
+
+    /// Simulates a diagram of RFC 6937 §3.1 from the third duplicate ACK on. Returns the rows `pipe`, `sent` and `RB`.
+    ///
+    /// The window is 20 and two segments were sent by limited transmit. The text sets ssthresh to 10, but the
+    /// diagrams have 11, half of the 22 outstanding segments.
+    fn diagram(bound: Bound, lost: i64) -> (Vec<i64>, Vec<i64>, Vec<String>) {
+        let (ssthresh, recover_fs) = (11, 22);
+        let mut prr = Prr::new(bound, SMSS, recover_fs * 1000);
+        let mut literal = Literal {
+            conservative: bound == Bound::Conservative,
+            ssthresh: ssthresh as i64,
+            recover_fs: recover_fs as i64,
+            prr_delivered: 0,
+            prr_out: 0,
+        };
+        let mut pipe = 20 - lost;
+        let (mut pipes, mut sends, mut flags) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in lost + 2..20 {
+            pipe -= 1;
+            prr.on_ack(1000, Progress::Unsafe);
+            let (sndcnt, flag) = literal.on_ack(1, pipe);
+            assert_eq!(
+                prr.sndcnt(ssthresh * 1000, pipe as u64 * 1000),
+                sndcnt.max(0) as u64 * 1000
+            );
+            (pipes.push(pipe), sends.push(sndcnt), flags.push(flag));
+            for _ in 0..sndcnt {
+                prr.on_sent(SMSS);
+            }
+            literal.prr_out += sndcnt;
+            pipe += sndcnt;
+        }
+        (pipes, sends, flags)
+    }
+
+    #[test]
+    fn rfc_6937s_diagram_of_a_single_loss() {
+        for bound in [Bound::Conservative, Bound::SlowStart] {
+            let (pipe, sent, flags) = diagram(bound, 1);
+            // ACKs 3 to 19. The RFC's row `pipe` repeats its third entry, 18, and is late by one ACK from there to the
+            // last but one: 11, at ACK 17, is what keeps PRR from sending, as the rows `sent` and `RB` show.
+            let pipes = [
+                18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 10, 10,
+            ];
+            assert_eq!(pipe, pipes, "{bound:?}");
+            assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1]);
+            assert_eq!(flags[15..], ["s", "s"], "{bound:?}");
+        }
+    }
+
+    #[test]
+    fn rfc_6937s_diagrams_of_a_burst_of_losses() {
+        let (pipe, sent, flags) = diagram(Bound::Conservative, 15);
+        assert_eq!((pipe, sent), (vec![4, 4, 4], vec![1, 1, 1]));
+        assert_eq!(flags, ["b", "b", "b"]);
+        let (pipe, sent, flags) = diagram(Bound::SlowStart, 15);
+        assert_eq!((pipe, sent), (vec![4, 5, 6], vec![2, 2, 2]));
+        assert_eq!(flags, ["bd", "d", "d"]);
+    }
+
+    #[test]
+    fn the_text_of_rfc_6937_agrees_on_any_sequence_of_acks() {
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % below
+        };
+        for run in 0..2000 {
+            let recover_fs = 2 + random(60);
+            let ssthresh = 1 + random(recover_fs);
+            let conservative = run % 2 == 0;
+            let bound = match conservative {
+                true => Bound::Conservative,
+                false => Bound::SlowStart,
+            };
+            let mut prr = Prr::new(bound, SMSS, recover_fs * 1000);
+            let mut literal = Literal {
+                conservative,
+                ssthresh: ssthresh as i64,
+                recover_fs: recover_fs as i64,
+                prr_delivered: 0,
+                prr_out: 0,
+            };
+            let mut pipe = recover_fs;
+            for _ in 0..40 {
+                // An ACK reports at least one segment, and may show losses.
+                let delivered = 1 + random(3).min(pipe.saturating_sub(1));
+                pipe = pipe.saturating_sub(delivered + random(2));
+                prr.on_ack(delivered * 1000, Progress::Unsafe);
+                let (sndcnt, _) = literal.on_ack(delivered as i64, pipe as i64);
+                let mut sndcnt = sndcnt.max(0) as u64;
+                if literal.prr_out == 0 {
+                    // The fast retransmission is always sent.
+                    sndcnt = sndcnt.max(1);
+                }
+                assert_eq!(prr.sndcnt(ssthresh * 1000, pipe * 1000), sndcnt * 1000);
+                // The application may have less to send.
+                let sent = sndcnt - random(4).min(sndcnt);
+                for _ in 0..sent {
+                    prr.on_sent(SMSS);
+                    pipe += 1;
+                }
+                literal.prr_out += sent as i64;
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_bound_everything_up_to_ssthresh_is_sent_at_once() {
+        let mut prr = Prr::new(Bound::Unlimited, SMSS, 22_000);
+        prr.on_ack(1000, Progress::Unsafe);
+        assert_eq!(prr.sndcnt(11_000, 4000), 7000);
     }
 }

@@ -47,12 +47,14 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::undo::{Reversal, Sign, Spurious};
 
 use super::ambiguity::last_transmission_arrived;
-use super::prr::{Bound, Progress, Prr};
+use super::prr::{Bound, Progress};
+use super::rate_halving::Floor;
 use super::reordering_window::{Recovering, ReorderingWindow, Rule};
 use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::shared::DupThreshold;
 use super::tlp::{ProbeReport, Tail, Tlp, in_ticks};
 use super::two_lists::{Transmission, TwoLists};
+use super::window_reduction::{Method, PrrExit, Spread};
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Context, Entry, InLinux, Needs, Parameters, Switch};
 
@@ -114,9 +116,8 @@ pub struct RackTlp {
     rtt_of: RttOf,
     timer_tick: Duration,
     rto_timer: RtoPolicy,
-    /// `None` without PRR.
-    bound: Option<Bound>,
-    prr: Option<Prr>,
+    reduction: Method,
+    spread: Option<Spread>,
     /// `None` without probes.
     tlp: Option<Tlp>,
     /// Loss that a probe repaired and that has not been reported yet.
@@ -145,13 +146,15 @@ impl RackTlp {
             rtt_of: parameters.rtt_of,
             timer_tick: parameters.timer_tick,
             rto_timer: parameters.timer.rto_timer,
-            bound: match parameters.prr {
-                Reduction::SafeAck => Some(Bound::SafeAck),
-                Reduction::Crb => Some(Bound::Conservative),
-                Reduction::Ssrb => Some(Bound::SlowStart),
-                Reduction::Off => None,
+            reduction: match parameters.prr {
+                Reduction::SafeAck => Method::Prr(Bound::SafeAck),
+                Reduction::Crb => Method::Prr(Bound::Conservative),
+                Reduction::Ssrb => Method::Prr(Bound::SlowStart),
+                Reduction::Ub => Method::Prr(Bound::Unlimited),
+                Reduction::RateHalving => Method::RateHalving(Floor::Half),
+                Reduction::Off => Method::AtOnce,
             },
-            prr: None,
+            spread: None,
             tlp: match parameters.tlp {
                 Switch::On => Some(Tlp::new(parameters.max_ack_delay, parameters.timer_tick)),
                 Switch::Off => None,
@@ -240,49 +243,55 @@ impl RackTlp {
     fn enter_recovery(
         &mut self,
         found: Found,
-        delivered: u64,
+        ack: Option<&AckFacts<'_>>,
         view: &View<'_>,
     ) -> Option<LossEvent> {
         let segment = found.first?;
         if !self.is_calm() {
             return None;
         }
-        let board = view.scoreboard;
-        self.phase = Phase::Recovery { point: board.nxt() };
+        self.phase = Phase::Recovery {
+            point: view.scoreboard.nxt(),
+        };
         self.fast_retransmit = true;
         self.unanswered = None;
         if let Some(tlp) = &mut self.tlp {
             tlp.reset();
         }
-        // RecoverFS of RFC 9937 §6.2: FlightSize before the ACK minus the data that was sacked then.
-        let recover_fs = board.flight_size() - board.sacked_bytes() + delivered;
-        self.prr = self
-            .bound
-            .map(|bound| Prr::new(bound, self.smss, recover_fs));
+        let window = view.window.whole_bytes();
+        self.spread = Spread::begin(self.reduction, self.smss, window, ack, view);
         Some(LossEvent::of(segment, OVERTAKEN))
     }
 
-    /// Ends a recovery whose end point SND.UNA has reached. Returns the growth of the window on this ACK.
-    fn leave_recovery(&mut self, ack: &AckFacts<'_>) -> (Growth, Exit) {
+    /// Ends a recovery whose end point SND.UNA has reached. Returns the growth and the maximum of the window on this ACK.
+    fn leave_recovery(
+        &mut self,
+        ack: &AckFacts<'_>,
+        view: &View<'_>,
+    ) -> (Growth, Option<f64>, Exit) {
         let (point, growth, exit) = match self.phase {
-            Phase::Open => return (Growth::Acked, Exit::No),
+            Phase::Open => return (Growth::Acked, None, Exit::No),
             Phase::Reducing { point } => (point + 1, Growth::Acked, Exit::No),
             Phase::Recovery { point } => (point, Growth::Frozen, Exit::Recovery),
             Phase::Loss { point } => (point, Growth::Acked, Exit::No),
         };
         if ack.una < point {
-            return (growth, Exit::No);
+            return (growth, None, Exit::No);
         }
         let reduced = matches!(self.phase, Phase::Reducing { .. });
         self.phase = Phase::Open;
-        self.prr = None;
+        let in_flight = self.in_flight(view);
+        let limit = self
+            .spread
+            .take()
+            .and_then(|spread| spread.limit_at_exit(PrrExit::Ssthresh, self.smss, in_flight));
         if reduced {
-            return (growth, exit);
+            return (growth, limit, exit);
         }
         self.reordering.recovery_ended();
         match exit {
-            Exit::Recovery => (self.growth_at_exit, exit),
-            _ => (growth, exit),
+            Exit::Recovery => (self.growth_at_exit, limit, exit),
+            _ => (growth, limit, exit),
         }
     }
 
@@ -344,14 +353,14 @@ fn is_overdue(sent: Transmission, wait: Duration, view: &View<'_>) -> bool {
 impl Recovery for RackTlp {
     fn governed_by(&mut self, governance: Governance) {
         if governance == Governance::Model {
-            self.bound = None;
+            self.reduction = Method::AtOnce;
         }
     }
 
     fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
         self.lists.sent(sent, sent.timestamp, view.scoreboard);
-        if let Some(prr) = &mut self.prr {
-            prr.on_sent(sent.segment.len);
+        if let Some(spread) = &mut self.spread {
+            spread.on_sent(sent.segment.len);
         }
         let repeated = sent.segment.transmissions > 1;
         if repeated {
@@ -375,27 +384,26 @@ impl Recovery for RackTlp {
         let advanced = ack.acked_bytes > 0;
         self.update_most_recent(ack, view);
         self.lists.delivered(ack.delivered, view.scoreboard);
-        let (growth, exit) = self.leave_recovery(ack);
+        let (growth, limit, exit) = self.leave_recovery(ack, view);
         self.reordering.observe(ack, view);
         self.reordering.adapt(ack, view);
         let found = self.detect_losses(view);
         let probe_event = self.judge_probe(ack, view);
-        let event = self
-            .enter_recovery(found, ack.delivered_bytes, view)
-            .or(probe_event);
-        if let Some(prr) = &mut self.prr {
+        let event = self.enter_recovery(found, Some(ack), view).or(probe_event);
+        let in_flight = self.in_flight(view);
+        if let Some(spread) = &mut self.spread {
             let progress = if advanced && found.bytes == 0 {
                 Progress::Safe
             } else {
                 Progress::Unsafe
             };
-            prr.on_ack(ack.delivered_bytes, progress);
+            spread.on_ack(ack.delivered_bytes, progress, in_flight, view);
         }
         self.schedule_probe(view, advanced.then(|| restarted(view)));
         Outcome {
             loss: event,
             restore: None,
-            limit: None,
+            limit,
             growth: if event.is_some() {
                 Growth::Frozen
             } else {
@@ -408,18 +416,22 @@ impl Recovery for RackTlp {
     }
 
     fn on_mark(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
-        let Some(bound) = self.bound.filter(|_| self.phase == Phase::Open) else {
+        if self.phase != Phase::Open {
+            return;
+        }
+        let board = view.scoreboard;
+        // The window is already reduced.
+        let before = board.flight_size() - board.sacked_bytes() + ack.delivered_bytes;
+        let Some(mut spread) = Spread::begin(self.reduction, self.smss, before, Some(ack), view)
+        else {
             return;
         };
-        let board = view.scoreboard;
-        let sent = board.flight_size() - board.sacked_bytes() + ack.delivered_bytes;
-        let mut prr = Prr::new(bound, self.smss, sent);
         let progress = match ack.acked_bytes {
             0 => Progress::Unsafe,
             _ => Progress::Safe,
         };
-        prr.on_ack(ack.delivered_bytes, progress);
-        self.prr = Some(prr);
+        spread.on_ack(ack.delivered_bytes, progress, self.in_flight(view), view);
+        self.spread = Some(spread);
         self.phase = Phase::Reducing { point: board.nxt() };
     }
 
@@ -439,7 +451,7 @@ impl Recovery for RackTlp {
         });
         self.suspects.clear();
         self.phase = Phase::Loss { point: board.nxt() };
-        self.prr = None;
+        self.spread = None;
         self.unanswered = None;
         self.fast_retransmit = true;
         if let Some(tlp) = &mut self.tlp {
@@ -456,7 +468,7 @@ impl Recovery for RackTlp {
             return Reversal::Done(None);
         }
         self.phase = Phase::Open;
-        self.prr = None;
+        self.spread = None;
         self.fast_retransmit = false;
         if spurious.acquits_all() {
             self.suspects.clear();
@@ -472,7 +484,7 @@ impl Recovery for RackTlp {
                 first: left,
                 ..found
             },
-            0,
+            None,
             view,
         );
         self.schedule_probe(view, view.rto_at);
@@ -488,11 +500,12 @@ impl Recovery for RackTlp {
         let mut expiry = Expiry::default();
         if self.reordering_timer.is_some_and(|at| at <= view.now) {
             let found = self.detect_losses(view);
-            let before = self.prr.is_some();
-            expiry.loss = self.enter_recovery(found, 0, view);
-            if let Some(prr) = self.prr.as_mut().filter(|_| before && found.bytes > 0) {
+            let before = self.spread.is_some();
+            expiry.loss = self.enter_recovery(found, None, view);
+            let in_flight = self.in_flight(view);
+            if let Some(spread) = self.spread.as_mut().filter(|_| before && found.bytes > 0) {
                 // No ACK will arrive for the lost segment, so it counts as one delivered segment, as in Linux.
-                prr.on_ack(u64::from(self.smss), Progress::Unsafe);
+                spread.on_ack(u64::from(self.smss), Progress::Unsafe, in_flight, view);
             }
         }
         if let Some(tlp) = &mut self.tlp
@@ -523,10 +536,9 @@ impl Recovery for RackTlp {
 
     fn allowance(&self, view: &View<'_>) -> u64 {
         let in_flight = self.in_flight(view);
-        let window = view.window.whole_bytes();
-        match &self.prr {
-            Some(prr) => prr.sndcnt(window, in_flight),
-            None => window.saturating_sub(in_flight),
+        match &self.spread {
+            Some(spread) => spread.allowance(in_flight, view),
+            None => view.window.whole_bytes().saturating_sub(in_flight),
         }
     }
 
@@ -592,6 +604,10 @@ enum Reduction {
     Crb,
     /// PRR with the slow start reduction bound
     Ssrb,
+    /// PRR without a bound (PRR-UB)
+    Ub,
+    /// rate halving instead of PRR, which preceded it in Linux
+    RateHalving,
     /// none: the window is reduced at once
     Off,
 }
@@ -645,7 +661,11 @@ struct RackParameters {
     )]
     growth_at_exit: Switch,
     /// rate of the window reduction, and its bound
-    #[parameter(basic, source = "RFC 9937 §6.2", default = Reduction::SafeAck)]
+    #[parameter(
+        basic,
+        source = "RFC 9937 §6.2; RFC 6937 §3 (crb, ssrb) and §5 (ub, rate-halving)",
+        default = Reduction::SafeAck,
+    )]
     prr: Reduction,
     /// tail loss probes
     #[parameter(basic, source = "RFC 8985 §7", default = Switch::On)]

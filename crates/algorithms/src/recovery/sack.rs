@@ -19,6 +19,12 @@
 //! every SACK reduces `pipe`. After a timeout (§5.1) everything outstanding counts as lost, sacked segments are not
 //! retransmitted, and no recovery begins before all of this data is acknowledged.
 //!
+//! The window is halved at once. RFC 6937 and RFC 9937 replace this step alone, and keep `pipe` and `NextSeg`:
+//! `reduction` selects PRR with one of its bounds, or its predecessor rate halving ([`window_reduction`]). The fast
+//! retransmit does not depend on it.
+//!
+//! [`window_reduction`]: super::window_reduction
+//!
 //! For comparison: `fall-floyd` (`sack_fall_floyd`), the predecessor, counts `pipe` by ACKs and retransmits any hole at
 //! once. FACK considers every hole below the highest SACK lost, and so needs no `pipe`. RACK uses time instead of
 //! counts. As with FACK, lost retransmissions wait for the timer.
@@ -32,6 +38,7 @@ mod tests;
 
 use alloc::boxed::Box;
 
+use dupack_tcp::congestion::Governance;
 use dupack_tcp::facts::{AckFacts, LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{
     self, Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer,
@@ -42,9 +49,12 @@ use dupack_tcp::undo::{Reduction, Reversal, Spurious};
 use self::lost_below::LostBelow;
 use super::duplicate_acks::DUPLICATE_ACKS;
 use super::hole_cursor::HoleCursor;
+use super::prr::{Bound, Progress};
+use super::rate_halving::Floor;
 use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::sack_fall_floyd::{FallFloyd, FallFloydParameters};
 use super::shared::{DupThreshold, LimitedTransmit, SACKED_ABOVE};
+use super::window_reduction::{Method, PrrExit, Spread};
 use crate::catalog::{Choice, Context, Entry, Linux, Needs, Parameters, Switch};
 
 /// Recovery of RFC 6675. See the [module](self).
@@ -65,6 +75,10 @@ pub(super) struct Rfc6675 {
     high_rxt: HoleCursor,
     /// `RescueRxt`, as the offset after it: rule 4 applies once SND.UNA is beyond it.
     rescue_rxt: u64,
+    reduction: Method,
+    prr_exit: PrrExit,
+    /// Window reduction of the current recovery, unless the window is reduced at once.
+    spread: Option<Spread>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +122,24 @@ impl Rfc6675 {
             lost: LostBelow::new(dup_threshold, context.smss),
             high_rxt: HoleCursor::default(),
             rescue_rxt: 0,
+            reduction: Method::AtOnce,
+            prr_exit: PrrExit::Ssthresh,
+            spread: None,
         }
+    }
+
+    /// Selects the window reduction.
+    fn reducing(mut self, parameters: &ReductionParameters) -> Self {
+        self.reduction = match parameters.reduction {
+            WindowReduction::Rfc6675 => Method::AtOnce,
+            WindowReduction::RateHalving => Method::RateHalving(parameters.halving_floor),
+            WindowReduction::PrrCrb => Method::Prr(Bound::Conservative),
+            WindowReduction::PrrSsrb => Method::Prr(Bound::SlowStart),
+            WindowReduction::PrrUb => Method::Prr(Bound::Unlimited),
+            WindowReduction::Prr => Method::Prr(Bound::SafeAck),
+        };
+        self.prr_exit = parameters.prr_exit;
+        self
     }
 
     /// Returns `true` if the hole `id` is lost.
@@ -164,6 +195,19 @@ impl Rfc6675 {
             head: Head::Due(rule),
         };
         Some(LossEvent::of(self.high_rxt.id(), rule))
+    }
+
+    /// Passes an ACK of the recovery to the window reduction.
+    fn spread_on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+        let in_flight = self.in_flight(view);
+        if let Some(spread) = &mut self.spread {
+            let progress = if ack.acked_bytes > 0 && !self.lost.found() {
+                Progress::Safe
+            } else {
+                Progress::Unsafe
+            };
+            spread.on_ack(ack.delivered_bytes, progress, in_flight, view);
+        }
     }
 
     /// `NextSeg`, preceded by the fast retransmit.
@@ -222,7 +266,16 @@ const NEW_DATA: Next = Next::New {
 };
 
 impl Recovery for Rfc6675 {
+    fn governed_by(&mut self, governance: Governance) {
+        if governance == Governance::Model {
+            self.reduction = Method::AtOnce;
+        }
+    }
+
     fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
+        if let Some(spread) = &mut self.spread {
+            spread.on_sent(sent.segment.len);
+        }
         match sent.why {
             SendReason::Rescue => {
                 // A rescue does not change HighRxt, and there is no second rescue before RecoveryPoint.
@@ -260,6 +313,12 @@ impl Recovery for Rfc6675 {
                     self.phase = Phase::Open;
                     self.high_rxt.rewind(board);
                     outcome.exit = Exit::Recovery;
+                    let in_flight = self.in_flight(view);
+                    outcome.limit = self.spread.take().and_then(|spread| {
+                        spread.limit_at_exit(self.prr_exit, self.smss, in_flight)
+                    });
+                } else {
+                    self.spread_on_ack(ack, view);
                 }
                 return outcome;
             }
@@ -270,6 +329,11 @@ impl Recovery for Rfc6675 {
                 outcome.loss = self.on_ack_open(ack, board);
             }
             Phase::Open => outcome.loss = self.on_ack_open(ack, board),
+        }
+        if outcome.loss.is_some() {
+            let window = view.window.whole_bytes();
+            self.spread = Spread::begin(self.reduction, self.smss, window, Some(ack), view);
+            self.spread_on_ack(ack, view);
         }
         if ack.acked_bytes > 0 && outcome.loss.is_none() {
             outcome.growth = Growth::Acked;
@@ -282,6 +346,7 @@ impl Recovery for Rfc6675 {
             until: view.scoreboard.nxt(),
         };
         self.dup_acks = 0;
+        self.spread = None;
         self.lost.lose_everything(view.scoreboard);
         self.high_rxt.rewind(view.scoreboard);
     }
@@ -298,9 +363,14 @@ impl Recovery for Rfc6675 {
         }
         self.phase = Phase::Open;
         self.dup_acks = 0;
+        self.spread = None;
         self.high_rxt.rewind(board);
         if self.lost.contains(board.first()) {
-            Reversal::Done(self.enter(SACKED_ABOVE, board))
+            let event = self.enter(SACKED_ABOVE, board);
+            let window = view.window.whole_bytes();
+            self.spread =
+                event.and_then(|_| Spread::begin(self.reduction, self.smss, window, None, view));
+            Reversal::Done(event)
         } else {
             Reversal::Done(None)
         }
@@ -310,6 +380,14 @@ impl Recovery for Rfc6675 {
     #[inline(always)]
     fn in_flight(&self, view: &View<'_>) -> u64 {
         self.lost.not_lost_bytes(view.scoreboard) + self.high_rxt.missing_below(view.scoreboard)
+    }
+
+    fn allowance(&self, view: &View<'_>) -> u64 {
+        let in_flight = self.in_flight(view);
+        match &self.spread {
+            Some(spread) => spread.allowance(in_flight, view),
+            None => view.window.whole_bytes().saturating_sub(in_flight),
+        }
     }
 
     fn phase(&self) -> Option<recovery::Phase> {
@@ -377,6 +455,48 @@ pub struct Rfc6675Parameters {
     timer: RtoTimerParameters,
 }
 
+/// Reduction of the window in a recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+enum WindowReduction {
+    /// at once: nothing is sent until pipe has fallen to the window
+    #[choice("rfc6675")]
+    Rfc6675,
+    /// a segment for every second ACK, as in Linux before PRR
+    RateHalving,
+    /// PRR with the conservative reduction bound of RFC 6937
+    PrrCrb,
+    /// PRR with the slow start reduction bound of RFC 6937
+    PrrSsrb,
+    /// PRR without a bound (RFC 6937's PRR-UB)
+    PrrUb,
+    /// PRR of RFC 9937: the slow start bound on a SafeACK, otherwise the conservative one
+    Prr,
+}
+
+/// Parameters of the window reduction.
+#[derive(Clone, Copy, Debug, Parameters)]
+struct ReductionParameters {
+    /// reduction of the window in a recovery (not with pipe = fall-floyd)
+    #[parameter(
+        basic,
+        source = "RFC 6675 §5; RFC 6937 §1, §3 and §5; RFC 9937 §6.2",
+        default = WindowReduction::Rfc6675,
+    )]
+    reduction: WindowReduction,
+    /// minimum of the window that every second ACK reduces (reduction = rate-halving)
+    #[parameter(
+        source = "RFC 6937 §1 (half); Linux 2.6, tcp_cwnd_min (ssthresh)",
+        default = Floor::Half,
+    )]
+    halving_floor: Floor,
+    /// window after a recovery with PRR
+    #[parameter(
+        source = "RFC 6937 §3: ssthresh is the target window after the recovery",
+        default = PrrExit::Ssthresh,
+    )]
+    prr_exit: PrrExit,
+}
+
 /// SACK's parameters, for both of its recoveries.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct SackParameters {
@@ -388,6 +508,8 @@ struct SackParameters {
     )]
     pipe: Pipe,
     #[embed]
+    reduction: ReductionParameters,
+    #[embed]
     rfc6675: Rfc6675Parameters,
     #[embed]
     fall_floyd: FallFloydParameters,
@@ -395,7 +517,10 @@ struct SackParameters {
 
 fn build(parameters: &SackParameters, context: &Context) -> Box<dyn Recovery> {
     match parameters.pipe {
-        Pipe::Rfc6675 => Box::new(Rfc6675::new(&parameters.rfc6675, context)),
+        Pipe::Rfc6675 => {
+            let recovery = Rfc6675::new(&parameters.rfc6675, context);
+            Box::new(recovery.reducing(&parameters.reduction))
+        }
         Pipe::FallFloyd => Box::new(FallFloyd::new(
             &parameters.fall_floyd,
             &parameters.rfc6675.counting,
@@ -411,7 +536,7 @@ pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("sack", file!())
         .summary("selective acknowledgments, a pipe, and a window frozen until all is repaired")
         .citation(
-            "RFC 6675; pipe = fall-floyd: K. Fall and S. Floyd, Simulation-based Comparisons \
+            "RFC 6675, with reductions of RFC 6937 and RFC 9937; pipe = fall-floyd: K. Fall and S. Floyd, Simulation-based Comparisons \
              of Tahoe, Reno and SACK TCP, CCR 26(3), 1996",
         )
         .needs(|_| Needs::SACK)

@@ -23,7 +23,10 @@ fn any_network_is_survived() {
     for seed in 0..8_000 {
         adversary::transfer(entry(), seed, |setup, random| {
             let setup = setup
-                .set("prr", random.of(&["safe-ack", "crb", "ssrb", "off"]))
+                .set(
+                    "prr",
+                    random.of(&["safe-ack", "crb", "ssrb", "ub", "rate-halving", "off"]),
+                )
                 .set("tlp", random.of(&["on", "off"]))
                 .set("reo_wnd", random.of(&["adaptive", "static", "none"]))
                 .set("rtt_of", random.of(&["last-sent", "last-in-stream"]))

@@ -27,6 +27,8 @@ pub(super) struct LostBelow {
     dup_threshold: u64,
     /// `(DupThresh − 1) · SMSS`.
     byte_threshold: u64,
+    /// `true` if the last ACK has shown that a segment is lost.
+    found: bool,
 }
 
 impl LostBelow {
@@ -37,6 +39,7 @@ impl LostBelow {
             runs: 0,
             dup_threshold: u64::from(dup_threshold),
             byte_threshold: u64::from(dup_threshold.saturating_sub(1)) * u64::from(smss),
+            found: false,
         }
     }
 
@@ -53,6 +56,7 @@ impl LostBelow {
 
     /// Processes an ACK.
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
+        self.found = false;
         let before = self.boundary.id();
         self.boundary.on_ack(ack, board);
         if self.sacked.is_empty() && ack.sacked_bytes == 0 {
@@ -100,6 +104,11 @@ impl LostBelow {
         id < self.boundary.id()
     }
 
+    /// Returns `true` if the last ACK has shown that a segment is lost.
+    pub(super) const fn found(&self) -> bool {
+        self.found
+    }
+
     /// Returns the bytes that are neither sacked nor lost (`SetPipe`, rule a).
     pub(super) fn not_lost_bytes(&self, board: &Scoreboard) -> u64 {
         self.boundary.missing_above(board)
@@ -128,6 +137,7 @@ impl LostBelow {
             if !enough || board.get(self.boundary.id()).is_none() {
                 return;
             }
+            self.found = true;
             self.step(board);
         }
     }

@@ -1,7 +1,11 @@
 use super::*;
 use crate::catalog::{Dialect, Value, typed};
+use crate::congestion::reno;
 use crate::recovery::storm::{SackedSegments, build, storm};
-use crate::testing::{SMSS, Setup, ack, agrees_with_ns2};
+use crate::testing::{SMSS, Setup, Timeline, ack, agrees_with_ns2};
+
+/// Values of `reduction` that change what is sent.
+const SPREAD: [&str; 5] = ["rate-halving", "prr-crb", "prr-ssrb", "prr-ub", "prr"];
 
 /// Literal implementation of RFC 6675: it has only the scoreboard and the RFC's own variables, computes everything from
 /// scratch for each call, and compares the results with those of the recovery.
@@ -181,6 +185,140 @@ fn it_survives_any_path_and_peer() {
                 storm(recovery, seed, SackedSegments::MayBeResent);
             }
         }
+    }
+}
+
+#[test]
+fn it_survives_any_path_with_every_reduction() {
+    for seed in 0..40 {
+        for reduction in SPREAD {
+            for exit in ["ssthresh", "in-flight"] {
+                for floor in ["half", "ssthresh"] {
+                    let settings = [
+                        ("reduction", reduction),
+                        ("prr_exit", exit),
+                        ("halving_floor", floor),
+                    ];
+                    let recovery = build(&entry(), Dialect::Rfc, &settings);
+                    storm(recovery, seed, SackedSegments::StayUnsent);
+                }
+            }
+        }
+    }
+}
+
+/// Returns the start of the examples of RFC 6937 §3.1: 20 segments are sent at once, and a loss leaves `ssthresh`
+/// segments of the window.
+fn example(reduction: &'static str, ssthresh: f64) -> Timeline {
+    let control = reno::entry();
+    let mut values = control.defaults(Dialect::Rfc);
+    values
+        .set("decrease", Value::Real(ssthresh / 20.0))
+        .expect("a fraction");
+    let setup = Setup::new(entry()).set("reduction", reduction).window(20.0);
+    let control = control.build(&values, &Context::new(SMSS));
+    setup.prepared().control(control).start(200)
+}
+
+/// Returns the rows `sent` and `pipe` of a diagram: what each of the ACKs for `first` to 19 sends, and the segments in
+/// flight after it, when the segments below `first` are lost.
+fn diagram(t: &mut Timeline, first: u32) -> (String, Vec<f64>) {
+    let mut rows = (String::new(), Vec::new());
+    for number in first..20 {
+        let sent = t.receive(100 + u64::from(number), ack(0).sack(first, number + 1));
+        let (news, resent) = (
+            sent.matches("new:").count(),
+            sent.split_whitespace().count(),
+        );
+        let limited = sent.matches("limited:").count();
+        rows.0 += &match (news + limited, resent - news - limited) {
+            (0, 0) => "-".to_owned(),
+            (new, 0) => "N".repeat(new),
+            (0, again) => "R".repeat(again),
+            (new, again) => "N".repeat(new) + &"R".repeat(again),
+        };
+        rows.0.push(' ');
+        rows.1.push(t.in_flight());
+    }
+    rows
+}
+
+#[test]
+fn rfc_6937s_diagrams_of_a_single_loss() {
+    let rows = [
+        ("rfc6675", "N N R - - - - - - - - N N N N N N N N "),
+        ("rate-halving", "N N R - N - N - N - N - N - N - N - N "),
+        ("prr-crb", "N N R - N - N - N - N - N - N - - N N "),
+        ("prr-ssrb", "N N R - N - N - N - N - N - N - - N N "),
+    ];
+    for (reduction, row) in rows {
+        let mut t = example(reduction, 11.0);
+        let (sent, pipe) = diagram(&mut t, 1);
+        assert_eq!(sent, row, "{reduction}");
+        // All have sent the same amount, and the bytes in flight are ssthresh.
+        assert_eq!(pipe.last(), Some(&11.0), "{reduction}");
+        // The retransmission, then the data sent by limited transmit, which ends the recovery. Rate halving goes on to
+        // half of 20.
+        t.receive(200, ack(20));
+        t.receive(201, ack(22));
+        let cwnd = if reduction == "rate-halving" {
+            10.0
+        } else {
+            11.0
+        };
+        assert_eq!((t.cwnd(), t.ssthresh()), (cwnd, 11.0), "{reduction}");
+    }
+}
+
+#[test]
+fn rfc_6937s_diagrams_of_a_burst_of_losses() {
+    let rows = [
+        ("rfc6675", "N N RRRRRRR R R ", [11.0, 11.0, 11.0]),
+        ("prr-ub", "N N RRRRRRR R R ", [11.0, 11.0, 11.0]),
+        ("rate-halving", "N N R R R ", [5.0, 5.0, 5.0]),
+        ("prr-crb", "N N R R R ", [5.0, 5.0, 5.0]),
+        ("prr-ssrb", "N N RR RR RR ", [6.0, 7.0, 8.0]),
+        // No ACK has advanced SND.UNA, so none is a SafeACK.
+        ("prr", "N N R R R ", [5.0, 5.0, 5.0]),
+    ];
+    for (reduction, row, pipes) in rows {
+        let mut t = example(reduction, 11.0);
+        let (sent, pipe) = diagram(&mut t, 15);
+        assert_eq!(sent, row, "{reduction}");
+        assert_eq!(pipe[2..], pipes, "{reduction}");
+    }
+}
+
+#[test]
+fn the_window_after_a_recovery_is_ssthresh_or_what_rate_halving_left() {
+    let cases = [
+        ("rfc6675", "ssthresh", 11.0),
+        ("prr-crb", "ssthresh", 11.0),
+        ("prr-crb", "in-flight", 1.0),
+        // The end of the data reduces the bytes in flight, and the window with them.
+        ("rate-halving", "ssthresh", 2.0),
+    ];
+    for (reduction, exit, cwnd) in cases {
+        let control = reno::entry();
+        let mut values = control.defaults(Dialect::Rfc);
+        values
+            .set("decrease", Value::Real(0.55))
+            .expect("a fraction");
+        let control = control.build(&values, &Context::new(SMSS));
+        let setup = Setup::new(entry())
+            .set("reduction", reduction)
+            .set("prr_exit", exit);
+        // There are no more than 22 segments, so the bytes in flight fall at the end.
+        let mut t = setup.window(20.0).prepared().control(control).start(22);
+        diagram(&mut t, 15);
+        t.receive(200, ack(0).sack(15, 21));
+        t.receive(201, ack(0).sack(15, 22));
+        for una in 1..15 {
+            t.receive(300 + u64::from(una), ack(una).sack(15, 22));
+        }
+        t.receive(400, ack(22));
+        // Nothing is in flight.
+        assert_eq!(t.cwnd(), cwnd, "{reduction} {exit}");
     }
 }
 
