@@ -222,6 +222,38 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_claim_has_one_standing_and_every_rewriting_a_verdict_before() {
+        let verdicts = [Verdict::Holds, Verdict::DoesNotHold, Verdict::CannotBeTold];
+        for paper in PAPERS {
+            for claim in paper.book().claims {
+                let of = format!("{}: {}", paper.key, claim.id);
+                assert!(
+                    !(claim.ours && !claim.fitted.is_empty()),
+                    "{of} is ours and an input"
+                );
+                for change in &claim.rewritten {
+                    let known = verdicts
+                        .iter()
+                        .any(|verdict| verdict.name() == change.before);
+                    assert!(
+                        known || change.before == "not judged",
+                        "{of}: {}",
+                        change.before
+                    );
+                    assert!(change.on.len() == 10 && !change.why.is_empty(), "{of}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_conclusion_has_two_paragraphs() {
+        for paper in PAPERS {
+            assert_eq!(paper.book().conclusion.len(), 2, "{}", paper.key);
+        }
+    }
+
     /// An explanation may cite an experiment of the folder or an alternative of its readings.
     #[test]
     fn every_explanation_cites_a_run_or_says_that_there_is_none() {
