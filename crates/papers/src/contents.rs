@@ -189,6 +189,12 @@ impl Reproduction {
             let (claim, finding) = (&judged.claim, &judged.finding);
             let standing = match Standing::of(self.key, claim) {
                 Standing::Input => format!(" Input: {}.", claim.fitted.trim_end_matches('.')),
+                Standing::Hypothesis if !claim.fitted.is_empty() => {
+                    format!(
+                        " Hypothesis of ours, fitted: {}.",
+                        claim.fitted.trim_end_matches('.')
+                    )
+                }
                 Standing::Hypothesis => " Hypothesis of ours.".to_owned(),
                 Standing::Paper | Standing::Today => String::new(),
             };
