@@ -44,13 +44,7 @@ pub(super) static PAPER: Paper = Paper {
 fn drawn(evidence: &Evidence) -> Drawn {
     let examples = evidence.part("examples");
     vec![
-        (
-            "diagrams",
-            examples.map_or_else(Vec::new, |part| drawn::diagrams(part)),
-        ),
-        (
-            "sent",
-            examples.map_or_else(Vec::new, |part| drawn::sent_so_far(part)),
-        ),
+        ("diagrams", examples.map_or_else(Vec::new, drawn::diagrams)),
+        ("sent", examples.map_or_else(Vec::new, drawn::sent_so_far)),
     ]
 }

@@ -316,7 +316,9 @@ mod tests {
                 prr.sndcnt(ssthresh * 1000, pipe as u64 * 1000),
                 sndcnt.max(0) as u64 * 1000
             );
-            (pipes.push(pipe), sends.push(sndcnt), flags.push(flag));
+            pipes.push(pipe);
+            sends.push(sndcnt);
+            flags.push(flag);
             for _ in 0..sndcnt {
                 prr.on_sent(SMSS);
             }

@@ -86,11 +86,7 @@ fn le_repairs_a_window_in_a_round_trip() {
 
 #[test]
 fn westwoods_estimate_follows() {
-    let hold = [
-        "estimate-follows-down",
-        "estimate-follows-burst",
-        "westwood-ssthresh",
-    ];
+    let hold = ["estimate-follows-burst", "westwood-ssthresh"];
     look("westwood", &["transient"], &hold, &[]);
 }
 
