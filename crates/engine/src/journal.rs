@@ -36,6 +36,8 @@ pub const NAME: &str = "runs.jsonl";
 #[derive(Debug)]
 pub struct Journal {
     held: Held,
+    /// Another journal with runs that need not be repeated.
+    other: Option<Stored>,
     path: PathBuf,
     file: Mutex<Appended>,
 }
@@ -140,6 +142,7 @@ impl Journal {
         });
         let journal = Self {
             held,
+            other: None,
             path: path.clone(),
             file,
         };
@@ -147,6 +150,15 @@ impl Journal {
             journal.put(&Maker { engine })?;
         }
         Ok(journal)
+    }
+
+    /// Adds the runs of another journal. They count as runs of this one, but are not written into its file.
+    #[must_use]
+    pub fn with_runs_of(self, other: Stored) -> Self {
+        Self {
+            other: Some(other),
+            ..self
+        }
     }
 
     /// Opens the existing journal in `folder`.
@@ -193,17 +205,19 @@ impl Journal {
     /// Returns `true` if the journal contains no run that can be reused.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.held.done.is_empty()
+        let other = self.other.as_ref();
+        self.held.done.is_empty() && other.is_none_or(Stored::is_empty)
     }
 
     /// Returns the run with the name `id` as `job`, if the journal contains it. A line with a different point, stack or
     /// seed does not count.
     #[must_use]
     pub fn find(&self, id: &RunId, job: Job) -> Option<Done> {
-        self.held.find(id, job)
+        let other = || self.other.as_ref()?.find(id, job);
+        self.held.find(id, job).or_else(other)
     }
 
-    /// Returns `true` if the journal has a line with `fingerprint`, regardless of the line's point, stack and seed.
+    /// Returns `true` if the file has a line with `fingerprint`, regardless of the line's point, stack and seed.
     #[must_use]
     pub fn has(&self, fingerprint: Fingerprint) -> bool {
         self.held.done.contains_key(&fingerprint)
@@ -323,6 +337,28 @@ mod tests {
 
     fn print(n: u64) -> Fingerprint {
         Fingerprint::try_from(format!("{n:x}")).unwrap()
+    }
+
+    #[test]
+    fn runs_of_another_journal_are_found_and_not_written() {
+        let (path, of_other) = (folder("journal-own"), folder("journal-other"));
+        let other = Journal::open(&of_other).unwrap();
+        other.append(&id(1), &done(2.0)).unwrap();
+        drop(other);
+        let empty = || Journal::open(&path).unwrap();
+        assert!(empty().is_empty());
+        let journal = empty().with_runs_of(Stored::read(&of_other).unwrap());
+        assert!(!journal.is_empty());
+        assert_eq!(journal.find(&id(1), JOB), Some(done(2.0)));
+        // A run of its own has precedence.
+        journal.append(&id(1), &done(3.0)).unwrap();
+        drop(journal);
+        let journal = empty().with_runs_of(Stored::read(&of_other).unwrap());
+        assert_eq!(journal.find(&id(1), JOB), Some(done(3.0)));
+        drop(journal);
+        assert_eq!(empty().held.done.len(), 1);
+        fs::remove_dir_all(&path).unwrap();
+        fs::remove_dir_all(&of_other).unwrap();
     }
 
     #[test]

@@ -9,7 +9,7 @@ use dupack_lab::results::{Measure, Results, Run};
 use dupack_lab::run::{Fingerprint, Interrupt, Plan};
 
 use crate::execution::Execution;
-use crate::journal::Stored;
+use crate::journal::{Done, Stored};
 use crate::ledger::{Ledger, id};
 use crate::samples::samples;
 use crate::set::Task;
@@ -71,7 +71,7 @@ impl<'s> Split<'s> {
             let mut first: Option<(Run, usize)> = None;
             for &(_, place) in places {
                 let (name, stored) = &journals[place];
-                let Some(run) = stored.find(&id, task.job) else {
+                let Some(Done { run, .. }) = stored.find(&id, task.job) else {
                     continue;
                 };
                 let Some((known, at)) = &first else {

@@ -207,7 +207,7 @@ impl Evidence<Made> for Count {
 
 /// Returns the run of `task`, if `stored` contains it.
 fn find(plan: &Plan, stored: &Stored, task: Task) -> Option<Run> {
-    stored.find(&id(plan, task), task.job)
+    Some(stored.find(&id(plan, task), task.job)?.run)
 }
 
 /// Seed and point. Runs with the same seed and point are compared with each other.

@@ -27,6 +27,8 @@ pub struct Campaign {
     parts: Vec<Planned>,
     /// Folder of the journals, relative to the folder of all journals.
     folder: PathBuf,
+    /// Folder of another campaign whose runs need not be repeated.
+    kin: Option<PathBuf>,
 }
 
 /// An experiment of a campaign.
@@ -74,6 +76,7 @@ impl Paper {
             extent,
             parts: parts.collect::<Result<_, ExperimentError>>()?,
             folder: PathBuf::from(self.key),
+            kin: None,
         })
     }
 
@@ -104,6 +107,7 @@ impl Paper {
             extent: Extent::Full,
             parts,
             folder: PathBuf::from(self.key),
+            kin: None,
         })
     }
 }
@@ -242,6 +246,7 @@ impl Campaign {
             extent: Extent::Quick,
             parts: Vec::new(),
             folder: PathBuf::new(),
+            kin: None,
         }
     }
 
@@ -287,6 +292,15 @@ impl Campaign {
     #[must_use]
     pub(super) fn in_folder(self, folder: PathBuf) -> Self {
         Self { folder, ..self }
+    }
+
+    /// Returns the campaign with the runs of the campaign in `folder`, as far as both have them in common.
+    #[must_use]
+    pub(super) fn with_runs_of(self, folder: PathBuf) -> Self {
+        Self {
+            kin: Some(folder),
+            ..self
+        }
     }
 
     /// Keeps only the experiments that differ from the same experiment in `other` and for which `asked` returns `true`.

@@ -20,10 +20,8 @@
 //! retransmitted, and no recovery begins before all of this data is acknowledged.
 //!
 //! The window is halved at once. RFC 6937 and RFC 9937 replace this step alone, and keep `pipe` and `NextSeg`:
-//! `reduction` selects PRR with one of its bounds, or its predecessor rate halving ([`window_reduction`]). The fast
+//! `reduction` selects PRR with one of its bounds, or its predecessor rate halving (`window_reduction`). The fast
 //! retransmit does not depend on it.
-//!
-//! [`window_reduction`]: super::window_reduction
 //!
 //! For comparison: `fall-floyd` (`sack_fall_floyd`), the predecessor, counts `pipe` by ACKs and retransmits any hole at
 //! once. FACK considers every hole below the highest SACK lost, and so needs no `pipe`. RACK uses time instead of

@@ -1,14 +1,13 @@
-//! Read-only access to a journal, for merging several journals.
+//! Read-only access to a journal, for merging several journals and for runs that two journals have in common.
 
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use dupack_lab::results::Run;
 use dupack_lab::run::{Fingerprint, Job};
 
 use super::line::Held;
-use super::{JournalError, NAME, file};
+use super::{Done, JournalError, NAME, file};
 use crate::set::RunId;
 
 /// Contents of a journal that was read without a lock. Another process may be writing to the journal.
@@ -49,7 +48,12 @@ impl Stored {
     }
 
     /// Returns the run with the name `id` as `job`, if this engine made it.
-    pub(crate) fn find(&self, id: &RunId, job: Job) -> Option<Run> {
-        Some(self.held.find(id, job)?.run)
+    pub(crate) fn find(&self, id: &RunId, job: Job) -> Option<Done> {
+        self.held.find(id, job)
+    }
+
+    /// Returns `true` if this engine made none of the runs.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.done.is_empty()
     }
 }

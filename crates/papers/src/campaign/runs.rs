@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use dupack_claims::Facts;
 use dupack_engine::{
-    Done, Evidence, Journal, JournalError, Keeping, Outcome, RunId, Schedule, Session, Set, Task,
-    Worker,
+    Done, Evidence, Journal, JournalError, Keeping, Outcome, RunId, Schedule, Session, Set, Stored,
+    Task, Worker,
 };
 use dupack_lab::run::{Interrupt, Job, Purpose};
 use dupack_lab::trace::Trace;
@@ -155,7 +155,13 @@ fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Keeping, Jo
             journals.push(match part.observe {
                 Observe::Measures | Observe::Series => {
                     let journal = Journal::open(&folder.join(&campaign.folder).join(part.name))?;
-                    Some(Arc::new(journal))
+                    Some(Arc::new(match &campaign.kin {
+                        Some(kin) => {
+                            let kin = folder.join(kin).join(part.name);
+                            journal.with_runs_of(Stored::read(&kin)?)
+                        }
+                        None => journal,
+                    }))
                 }
                 Observe::Packets | Observe::Facts => None,
             });

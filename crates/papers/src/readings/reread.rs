@@ -1,6 +1,7 @@
 //! Reruns of papers under their readings: all readings at quick scale, then, at full scale, the readings that change a
 //! verdict.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::outcome::{Reread, Scale, Seen, WayOutcome};
@@ -9,6 +10,7 @@ use crate::campaign::{Campaign, Conduct, run_campaigns};
 use crate::claims::{Judged, Verdict};
 use crate::evidence::{Evidence, ExperimentResults};
 use crate::{Extent, Paper, Reproduction, find};
+use dupack_claims::Cell;
 use dupack_engine::JournalError;
 
 /// Reruns every claim of `reproductions` under the readings of their papers.
@@ -87,8 +89,8 @@ impl Around<'_> {
             readings: readings.clone(),
         };
         if self.reproduction.extent == Extent::Full && !self.conduct.runs.interrupt.is_asked() {
-            self.confirm(others, &asked, &at_first, &mut reread)?;
-            self.complete(others, &asked, &mut reread)?;
+            self.confirm(others, &at_first, &mut reread)?;
+            self.complete(others, &mut reread)?;
         }
         reread.coherent = reread.best(&self.reproduction.judged);
         Ok(reread)
@@ -113,6 +115,7 @@ impl Around<'_> {
             campaign
                 .beyond(&ours, |_| true)
                 .in_folder(self.folder(Extent::Quick, way))
+                .with_runs_of(self.folder(Extent::Quick, &Way::default()))
         });
         let all: Vec<Campaign> = others.collect();
         let runs = all.iter().map(Campaign::runs).sum();
@@ -181,7 +184,6 @@ impl Around<'_> {
     fn confirm(
         &self,
         ways: &[Way<'_>],
-        asked: &[Vec<String>],
         at_first: &[Judged],
         reread: &mut Reread,
     ) -> Result<(), JournalError> {
@@ -205,18 +207,13 @@ impl Around<'_> {
                 }
                 continue;
             }
-            self.in_full((n, way), &claims, asked, reread)?;
+            self.in_full((n, way), &claims, reread)?;
         }
         Ok(())
     }
 
     /// Runs the best reading completely at full scale, until the best reading is one that was run in this way.
-    fn complete(
-        &self,
-        ways: &[Way<'_>],
-        asked: &[Vec<String>],
-        reread: &mut Reread,
-    ) -> Result<(), JournalError> {
+    fn complete(&self, ways: &[Way<'_>], reread: &mut Reread) -> Result<(), JournalError> {
         let mut done: Vec<usize> = Vec::new();
         while let Some(best) = reread.best(&self.reproduction.judged)
             && !done.contains(&best)
@@ -224,30 +221,35 @@ impl Around<'_> {
             let quick = reread.ways[best].seen.iter().enumerate();
             let quick = quick.filter(|(_, seen)| seen.scale == Scale::Quick);
             let claims: Vec<usize> = quick.map(|(claim, _)| claim).collect();
-            self.in_full((best, &ways[best]), &claims, asked, reread)?;
+            self.in_full((best, &ways[best]), &claims, reread)?;
             done.push(best);
         }
         Ok(())
     }
 
-    /// Runs the experiments of `claims` at full scale under the given reading, and judges the claims by these runs.
+    /// Runs the cells for which `claims` ask at full scale under the given reading, and judges the claims by these runs.
     fn in_full(
         &self,
         (n, way): (usize, &Way<'_>),
         claims: &[usize],
-        asked: &[Vec<String>],
         reread: &mut Reread,
     ) -> Result<(), JournalError> {
         let ours = self.paper.plan(Extent::Full).expect(CHECKED);
-        let asked = |name: &str| {
-            claims
-                .iter()
-                .any(|&claim| asked[claim].iter().any(|a| a == name))
-        };
         let campaign = self.paper.plan_as(Extent::Full, way).expect(CHECKED);
+        let mut cells: BTreeMap<String, BTreeSet<Cell>> = BTreeMap::new();
+        for &claim in claims {
+            let own = self.paper.cells_of(way, claim, &campaign);
+            for (name, own) in own.expect(CHECKED) {
+                cells.entry(name).or_default().extend(own);
+            }
+        }
+        let wanted =
+            |name: &str, cell: Cell| cells.get(name).is_some_and(|own| own.contains(&cell));
         let campaign = campaign
-            .beyond(&ours, asked)
-            .in_folder(self.folder(Extent::Full, way));
+            .beyond(&ours, |name| cells.contains_key(name))
+            .cells(wanted)
+            .in_folder(self.folder(Extent::Full, way))
+            .with_runs_of(PathBuf::from(self.paper.key));
         reread.runs += campaign.runs();
         let came = run_campaigns(&[campaign], self.conduct)?;
         let own = came.into_iter().next().map(|(own, _)| own);
