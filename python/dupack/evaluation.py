@@ -96,8 +96,9 @@ class Reproduction:
 
     Attributes:
         key: key of the paper.
-        claims: a mapping for each claim: claim, text, paper (the statement of the paper), found, verdict (``holds``,
-            ``does not hold``, ``cannot be told``), explanation.
+        claims: a mapping for each claim: claim, text, paper (the statement of the paper), standing (``paper``,
+            ``input``: a setting was chosen in order to meet it, ``hypothesis`` of ours, ``today``), found, verdict
+            (``holds``, ``does not hold``, ``cannot be told``), explanation.
         tables: tables of the paper as CSV, by name.
     """
 
@@ -111,11 +112,12 @@ class Reproduction:
         return {claim["claim"]: claim["verdict"] for claim in self.claims}
 
     def __repr__(self) -> str:
-        hold = sum(claim["verdict"] == "holds" for claim in self.claims)
-        return f"<Reproduction of {self.key}: {hold} of {len(self.claims)} claims hold>"
+        of_paper = [claim for claim in self.claims if claim["standing"] in ("paper", "today")]
+        hold = sum(claim["verdict"] == "holds" for claim in of_paper)
+        return f"<Reproduction of {self.key}: {hold} of {len(of_paper)} claims hold>"
 
     def _repr_html_(self) -> str:
-        return rows_table(("claim", "text", "paper", "found", "verdict", "explanation"), self.claims)
+        return rows_table(("claim", "text", "paper", "standing", "found", "verdict", "explanation"), self.claims)
 
 
 def papers() -> dict[str, str]:

@@ -4,7 +4,7 @@
 use super::claims::{Judged, System, Verdict};
 use super::reproduction::{Exhibit, Reproduction, Table};
 use super::settle;
-use super::summary::{Standing, tallies};
+use super::summary::Standing;
 use dupack_report::claims::emphasis;
 use dupack_report::figure::Figure;
 use dupack_report::page::{Cell, Emphasis};
@@ -114,19 +114,9 @@ impl Reproduction {
     fn conclusion_part(&self) -> Part<'_> {
         let warnings = self.warnings().into_iter().map(Piece::Warning);
         let conclusion = self.conclusion.iter().cloned().map(Piece::Text);
-        let counts = tallies(self.key, &self.judged);
-        let counts = counts.into_iter().map(|(standing, tally)| {
-            let name = standing.name();
-            format!(
-                "{}{}: {}.",
-                name[..1].to_uppercase(),
-                &name[1..],
-                tally.said()
-            )
-        });
-        let counts: Vec<String> = counts.collect();
+        let counts = format!("The verdicts: {}.", self.tally());
         let best = self.coherent_said().map(Piece::Text);
-        let counts = std::iter::once(Piece::Text(counts.join(" ")));
+        let counts = std::iter::once(Piece::Text(counts));
         Part {
             heading: "Conclusion".to_owned(),
             pieces: warnings

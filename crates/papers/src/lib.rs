@@ -3,8 +3,8 @@
 //!
 //! A paper consists of a folder and a file. The folder `experiments/papers/<key>/` contains experiment files, the
 //! paper's numbers, the claims and the rules that judge them, and the choices where the text is silent. The file in
-//! this crate draws and judges. The last chapter, `today`, is not a paper: it asks questions that the five papers did
-//! not ask, about the same systems, and its claims are ours. [`find`] looks a paper up, [`Paper::plan`] turns it into a
+//! this crate draws and judges. The last chapter, `today`, is not a paper: it asks questions that the papers did not
+//! ask, about the same systems, and its claims are ours. [`find`] looks a paper up, [`Paper::plan`] turns it into a
 //! [`Campaign`], and [`Campaign::execute`] returns a [`Reproduction`].
 
 pub mod agreement;
@@ -64,7 +64,7 @@ pub use reproduction::{Account, Exhibit, Reproduction, Table};
 pub use settle::settle;
 pub use summary::{Standing, Summaries, Summary, Tally};
 
-/// The five papers, and the chapter with questions that the papers did not ask.
+/// The papers, and the chapter with questions that the papers did not ask.
 pub static PAPERS: [&Paper; 7] = [
     &le::PAPER,
     &momentary::PAPER,

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::claims::{Book, Judged, Verdict};
 use super::readings::Reread;
 use super::settle::{Anew, Why};
+use super::summary::{self, Standing};
 use super::{Evidence, Extent};
 use dupack_report::claims as verdicts;
 use dupack_report::figure::{Figure, FigureError};
@@ -146,16 +147,14 @@ impl Reproduction {
         self.judged.iter().filter(with).count()
     }
 
-    /// Counts the verdicts in a line: `14 of 18 claims hold, 4 do not hold, 0 cannot be told`.
+    /// Counts the verdicts in a line, by the standing of the claims: `claims of the paper: 14 of 18 hold; inputs: 2 of 2
+    /// hold`.
     #[must_use]
     pub fn tally(&self) -> String {
-        format!(
-            "{} of {} claims hold, {} do not hold, {} cannot be told",
-            self.count(Verdict::Holds),
-            self.judged.len(),
-            self.count(Verdict::DoesNotHold),
-            self.count(Verdict::CannotBeTold),
-        )
+        let tallies = summary::tallies(self.key, &self.judged).into_iter();
+        let said =
+            tallies.map(|(standing, tally)| format!("{}: {}", standing.heading(), tally.said()));
+        said.collect::<Vec<String>>().join("; ")
     }
 
     /// Returns warnings for readers about the way in which the paper was run.
@@ -220,7 +219,16 @@ impl Reproduction {
     /// Formats the verdicts as CSV.
     #[must_use]
     pub fn verdicts_csv(&self) -> Vec<u8> {
-        verdicts::csv(&self.judged)
+        let claims = || self.judged.iter().map(|judged| &judged.claim);
+        let standing = |claim| Standing::of(self.key, claim).name().to_owned();
+        let columns = [
+            ("standing", claims().map(standing).collect()),
+            (
+                "fitted",
+                claims().map(|claim| claim.fitted.clone()).collect(),
+            ),
+        ];
+        verdicts::csv_with(&self.judged, &columns)
     }
 
     /// Returns the items of the readme's list of choices, each as Markdown on one line: the choice in bold, and its

@@ -1,8 +1,8 @@
 //! The first screen: for each paper the number of claims by standing and verdict, and the conclusion in two paragraphs.
 //!
-//! A claim has one of four standings. Only the claims of a paper are evidence about the paper. An input holds because a
-//! setting was chosen so that it holds; a hypothesis of ours is not in the paper's text; the questions of today are not
-//! about a paper.
+//! A claim has one of four standings. Only the claims of a paper are evidence about the paper. For an input, a setting
+//! was chosen in order to meet it; a hypothesis of ours is not in the paper's text; the questions of today are not about
+//! a paper.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -90,12 +90,23 @@ impl Standing {
 
     /// Returns the heading of its column.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub const fn heading(self) -> &'static str {
         match self {
             Self::Paper => "claims of the paper",
             Self::Input => "inputs",
             Self::Hypothesis => "hypotheses of ours",
             Self::Today => "questions of today",
+        }
+    }
+
+    /// Returns its name, as files have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Input => "input",
+            Self::Hypothesis => "hypothesis",
+            Self::Today => "today",
         }
     }
 }
@@ -228,7 +239,9 @@ impl Summaries {
         }
         let header = ["paper"].into_iter();
         (
-            header.chain(columns.iter().map(|own| own.name())).collect(),
+            header
+                .chain(columns.iter().map(|own| own.heading()))
+                .collect(),
             rows,
         )
     }
@@ -236,8 +249,9 @@ impl Summaries {
     /// Explains the columns of the table, and says how many rules were rewritten.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut out = vec![
-            "Only the claims of a paper are evidence about it. An input holds because a setting was chosen so that it \
-             holds; the file of the claims names the setting. Hypotheses are ours and not the paper's."
+            "Only the claims of a paper are evidence about it. For an input, we chose a setting in order to meet what \
+             the paper says, so an input that holds is no evidence; the page of the paper names the setting. Hypotheses \
+             are ours and not the paper's."
                 .to_owned(),
         ];
         let sum = |n: usize| {

@@ -106,6 +106,7 @@ pub fn paper(
             "claim": judged.claim.id,
             "text": judged.claim.statement,
             "paper": judged.claim.paper,
+            "standing": papers::Standing::of(made.key, &judged.claim).name(),
             "verdict": judged.finding.verdict.name(),
             "found": judged.found(),
             "explanation": judged.explanation(),

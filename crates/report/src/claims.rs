@@ -127,11 +127,19 @@ pub fn caution(results: &Results) -> Option<&'static str> {
 /// Returns the verdicts as CSV.
 #[must_use]
 pub fn csv(judged: &[Judged]) -> Vec<u8> {
+    csv_with(judged, &[])
+}
+
+/// Returns the verdicts as CSV, with additional columns: the name of each, and its values in the order of the claims.
+#[must_use]
+pub fn csv_with(judged: &[Judged], columns: &[(&str, Vec<String>)]) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
-    let header = COLUMNS.iter().map(|column| column.key);
+    let own = COLUMNS.iter().map(|column| column.key);
+    let header = own.chain(columns.iter().map(|(name, _)| *name));
     out.write_record(header).expect("memory does not fail");
-    for judged in judged {
-        let row = COLUMNS.iter().map(|column| (column.of)(judged));
+    for (n, judged) in judged.iter().enumerate() {
+        let own = COLUMNS.iter().map(|column| (column.of)(judged));
+        let row = own.chain(columns.iter().map(|(_, values)| values[n].clone()));
         let row = row.map(|cell| to_sheet(&cell).into_owned());
         out.write_record(row).expect("memory does not fail");
     }

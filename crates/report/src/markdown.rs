@@ -43,9 +43,33 @@ fn cell(cell: &Cell) -> String {
     }
 }
 
-/// Returns `text` with Markdown's special characters escaped.
+/// Returns `text` with Markdown's special characters escaped. Text between two backticks stays code.
 #[must_use]
 pub fn escape(text: &str) -> String {
+    let pieces = code_spans(text);
+    let pieces = pieces.into_iter().map(|(is_code, piece)| match is_code {
+        // The table would end at a bar, even in code.
+        true => format!("`{}`", piece.replace('|', "\\|")),
+        false => escape_words(piece),
+    });
+    pieces.collect()
+}
+
+/// Splits `text` at its backticks. Each piece is marked `true` if it is code, which is between two backticks. Backticks
+/// that do not come in pairs are part of the text.
+pub(crate) fn code_spans(text: &str) -> Vec<(bool, &str)> {
+    let pieces: Vec<&str> = text.split('`').collect();
+    let is_code = |n: usize| n % 2 == 1;
+    let spans = pieces.iter().enumerate();
+    let is_proper = |(n, piece): (usize, &&str)| !is_code(n) || !piece.trim().is_empty();
+    if is_code(pieces.len()) && spans.clone().all(is_proper) {
+        spans.map(|(n, piece)| (is_code(n), *piece)).collect()
+    } else {
+        vec![(false, text)]
+    }
+}
+
+fn escape_words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -64,6 +88,13 @@ pub fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_stays_code() {
+        assert_eq!(escape("a_b `c_d|e` *"), "a\\_b `c_d\\|e` \\*");
+        assert_eq!(escape("an odd ` and a_b"), "an odd \\` and a\\_b");
+        assert_eq!(escape("nothing `` between"), "nothing \\`\\` between");
+    }
 
     #[test]
     fn special_characters_do_not_end_a_cell() {

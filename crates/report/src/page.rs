@@ -3,6 +3,8 @@
 use minijinja::{AutoEscape, Environment, context};
 use serde::{Deserialize, Serialize};
 
+use crate::markdown::code_spans;
+
 /// An HTML page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Page {
@@ -188,9 +190,22 @@ fn escaped(text: &str) -> String {
 }
 
 /// Returns `text` as HTML with possible line breaks where a reader would break the name of a stack: after slashes and
-/// commas, and before brackets. A mark is never separated from the name after it.
+/// commas, and before brackets. A mark is never separated from the name after it. Text between two backticks is code.
 fn breakable(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
+    for (is_code, piece) in code_spans(text) {
+        if is_code {
+            out.push_str("<code>");
+        }
+        break_into(&mut out, piece);
+        if is_code {
+            out.push_str("</code>");
+        }
+    }
+    out
+}
+
+fn break_into(out: &mut String, text: &str) {
     let mut letters = text.chars().peekable();
     let mut before = ' ';
     while let Some(letter) = letters.next() {
@@ -209,7 +224,6 @@ fn breakable(text: &str) -> String {
         }
         before = letter;
     }
-    out
 }
 
 /// Cells with more than this number of characters are considered sentences.
@@ -266,6 +280,11 @@ mod tests {
             "★\u{a0}rack/<wbr>bbr<wbr>(a=0.9,<wbr>b=1)"
         );
         assert_eq!(breakable("1, 2 (3) a/"), "1, 2 (3) a/");
+        assert_eq!(
+            breakable("`le/reno` and `<x>`"),
+            "<code>le/<wbr>reno</code> and <code>&lt;x&gt;</code>"
+        );
+        assert_eq!(breakable("a ` b"), "a ` b");
         assert_eq!(breakable("<b> & \"c\""), "&lt;b&gt; &amp; &quot;c&quot;");
     }
 
