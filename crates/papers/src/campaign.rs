@@ -1,5 +1,6 @@
 //! Campaigns: the experiments of papers, planned, run, resumed and judged.
 
+mod facts_store;
 mod runs;
 
 use std::collections::BTreeMap;
@@ -46,8 +47,8 @@ struct Planned {
 pub struct Conduct<'c> {
     /// Settings for performing the runs.
     pub runs: dupack_engine::Conduct<'c>,
-    /// Folder of the journals, `<paper>/<experiment>/runs.jsonl`. `None` to keep no journals. Runs that a journal
-    /// already contains are not performed again.
+    /// Folder of the journals, `<paper>/<experiment>/runs.jsonl` for measures and `facts.jsonl` for facts. `None` to
+    /// keep no journals. Runs that a journal already contains are not performed again.
     pub journals: Option<&'c Path>,
 }
 
@@ -143,8 +144,8 @@ pub(super) const fn may_grow(observe: Observe, experiment: &Experiment) -> Resul
 /// Performs all runs of `campaigns` and judges their claims. After an interrupt, the remaining runs are missing in the
 /// outcome, and the claims that need them cannot be told.
 ///
-/// Runs that a journal contains are taken from it. A journal cannot contain experiments that record packets, or runs
-/// that are followed over time. These are performed again, which takes seconds.
+/// Runs that a journal contains are taken from it, and so are the facts that were read from a run's packets. Runs whose
+/// packets are kept, and runs that are followed over time, are performed again, which takes seconds.
 ///
 /// # Errors
 /// If a journal cannot be read or created.

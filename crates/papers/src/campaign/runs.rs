@@ -2,7 +2,7 @@
 //! for the last run of an experiment while other runs are pending.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use dupack_claims::Facts;
@@ -13,21 +13,35 @@ use dupack_engine::{
 use dupack_lab::run::{Interrupt, Job, Purpose};
 use dupack_lab::trace::Trace;
 
+use super::facts_store::FactsStore;
 use super::{Campaign, Conduct, Planned};
 use crate::evidence::{ExperimentResults, Followed, ReadFacts, Traced};
 use crate::reproduction::Account;
 use crate::{Observe, Paper};
 
 /// The experiments of all campaigns, one after the other.
-struct Experiments<'c>(Vec<(&'static Paper, &'c Planned)>);
+struct Experiments<'c> {
+    list: Vec<(&'static Paper, &'c Planned)>,
+    /// Stored facts of each experiment that reads facts.
+    stores: Vec<Option<Mutex<FactsStore>>>,
+}
 
 /// Outcome of a run.
 #[derive(Clone)]
 enum Observed {
     Measured(Box<Done>, Option<Followed>),
     Recorded(Box<Traced>, Duration),
-    /// The job, and the facts read from its packets.
-    Read(Job, Facts, Duration),
+    Read(ReadRun),
+}
+
+/// Facts that were read from the packets of a run.
+#[derive(Clone)]
+struct ReadRun {
+    job: Job,
+    facts: Facts,
+    cpu: Duration,
+    /// `true` if the facts were stored by an earlier campaign.
+    is_stored: bool,
 }
 
 impl Outcome for Observed {
@@ -46,7 +60,11 @@ impl Outcome for Observed {
         match self {
             Self::Measured(done, followed) => Self::Measured(Box::new(done.took(cpu)), followed),
             Self::Recorded(traced, _) => Self::Recorded(traced, cpu.unwrap_or_default()),
-            Self::Read(job, facts, _) => Self::Read(job, facts, cpu.unwrap_or_default()),
+            Self::Read(run) if run.is_stored => Self::Read(run),
+            Self::Read(run) => Self::Read(ReadRun {
+                cpu: cpu.unwrap_or_default(),
+                ..run
+            }),
         }
     }
 
@@ -58,7 +76,29 @@ impl Outcome for Observed {
 
 impl Experiments<'_> {
     fn of(&self, task: Task) -> &Planned {
-        self.0[task.part].1
+        self.list[task.part].1
+    }
+
+    /// Returns the store of the facts of the task's experiment.
+    fn store(&self, task: Task) -> Option<MutexGuard<'_, FactsStore>> {
+        let store = self.stores[task.part].as_ref()?;
+        Some(store.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the stored facts of a run.
+    fn stored(&self, task: Task) -> Option<ReadRun> {
+        let (paper, part) = self.list[task.part];
+        let job = task.job;
+        let asked = (paper.facts)(part.name, None);
+        let (facts, cpu) = self
+            .store(task)?
+            .find(part.plan.fingerprint(job), job, asked)?;
+        Some(ReadRun {
+            job,
+            facts,
+            cpu,
+            is_stored: true,
+        })
     }
 }
 
@@ -79,7 +119,7 @@ impl Set for Experiments<'_> {
     }
 
     fn names(&self, task: Task) -> (Cow<'_, str>, Cow<'_, str>) {
-        let (paper, part) = self.0[task.part];
+        let (paper, part) = self.list[task.part];
         (paper.key.into(), part.name.into())
     }
 
@@ -90,7 +130,10 @@ impl Set for Experiments<'_> {
 
 impl Worker<Observed> for Experiments<'_> {
     fn perform(&self, task: Task, interrupt: &Interrupt) -> Option<Observed> {
-        let (paper, part) = self.0[task.part];
+        if let Some(run) = self.stored(task) {
+            return Some(Observed::Read(run));
+        }
+        let (paper, part) = self.list[task.part];
         part.perform(task, paper.facts, interrupt)
     }
 }
@@ -98,7 +141,7 @@ impl Worker<Observed> for Experiments<'_> {
 /// Outcomes of the experiments.
 struct Came<'c> {
     due: Vec<Task>,
-    experiments: &'c [(&'static Paper, &'c Planned)],
+    experiments: &'c Experiments<'c>,
     observed: Vec<Vec<Observed>>,
 }
 
@@ -108,6 +151,13 @@ impl Evidence<Observed> for Came<'_> {
     }
 
     fn enter(&mut self, task: Task, observed: Observed) {
+        if let Observed::Read(run) = &observed
+            && !run.is_stored
+            && let Some(mut store) = self.experiments.store(task)
+        {
+            let fingerprint = self.experiments.of(task).plan.fingerprint(run.job);
+            store.put(fingerprint, run.job, &run.facts, run.cpu);
+        }
         self.observed[task.part].push(observed);
     }
 }
@@ -117,57 +167,75 @@ pub(super) fn carry_out(
     campaigns: &[Campaign],
     conduct: &Conduct<'_>,
 ) -> Result<Vec<(ExperimentResults, Account)>, JournalError> {
-    let keeping = journals(campaigns, conduct)?;
+    let (keeping, stores) = journals(campaigns, conduct)?;
     let all = campaigns.iter().flat_map(|campaign| {
         let parts = campaign.parts.iter();
         parts.map(|part| (campaign.paper, part))
     });
-    let set = Experiments(all.collect());
-    let tasks = set.0.iter().enumerate().flat_map(|(part, (_, planned))| {
-        planned.jobs.iter().map(move |&job| Task {
-            part,
-            job,
-            purpose: planned.purpose(job),
-        })
-    });
+    let set = Experiments {
+        list: all.collect(),
+        stores,
+    };
+    let tasks = set
+        .list
+        .iter()
+        .enumerate()
+        .flat_map(|(part, (_, planned))| {
+            planned.jobs.iter().map(move |&job| Task {
+                part,
+                job,
+                purpose: planned.purpose(job),
+            })
+        });
     let came = Came {
         due: tasks.collect(),
-        experiments: &set.0,
-        observed: set.0.iter().map(|_| Vec::new()).collect(),
+        experiments: &set,
+        observed: set.list.iter().map(|_| Vec::new()).collect(),
     };
     let mut session = Session::new(&set, came, keeping);
     dupack_engine::carry_out(&mut session, &set, &conduct.runs);
     let came = session.end()?;
-    let concluded = came.experiments.iter().zip(came.observed);
+    let concluded = came.experiments.list.iter().zip(came.observed);
     Ok(concluded
         .map(|((_, part), observed)| part.conclude(observed))
         .collect())
 }
 
-/// Opens the journal of every experiment that keeps one.
-fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Keeping, JournalError> {
+/// Journals and stored facts of the experiments, one per experiment.
+type Stores = (Keeping, Vec<Option<Mutex<FactsStore>>>);
+
+/// Opens the journal of every experiment that keeps one, and the stored facts of every experiment that reads facts.
+fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Stores, JournalError> {
+    let parts = campaigns
+        .iter()
+        .flat_map(|campaign| campaign.parts.iter().map(move |part| (campaign, part)));
     let Some(folder) = conduct.journals else {
-        return Ok(Keeping::nowhere());
+        return Ok((Keeping::nowhere(), parts.map(|_| None).collect()));
     };
-    let mut journals = Vec::new();
-    for campaign in campaigns {
-        for part in &campaign.parts {
-            journals.push(match part.observe {
-                Observe::Measures | Observe::Series => {
-                    let journal = Journal::open(&folder.join(&campaign.folder).join(part.name))?;
-                    Some(Arc::new(match &campaign.kin {
-                        Some(kin) => {
-                            let kin = folder.join(kin).join(part.name);
-                            journal.with_runs_of(Stored::read(&kin)?)
-                        }
-                        None => journal,
-                    }))
-                }
-                Observe::Packets | Observe::Facts => None,
-            });
-        }
+    let (mut journals, mut stores) = (Vec::new(), Vec::new());
+    for (campaign, part) in parts {
+        let own = folder.join(&campaign.folder).join(part.name);
+        let kin = campaign.kin.as_ref();
+        let kin = kin.map(|kin| folder.join(kin).join(part.name));
+        let (journal, store) = match part.observe {
+            Observe::Measures | Observe::Series => {
+                let journal = Journal::open(&own)?;
+                let journal = match kin {
+                    Some(kin) => journal.with_runs_of(Stored::read(&kin)?),
+                    None => journal,
+                };
+                (Some(Arc::new(journal)), None)
+            }
+            Observe::Facts => (
+                None,
+                Some(Mutex::new(FactsStore::open(&own, kin.as_deref())?)),
+            ),
+            Observe::Packets => (None, None),
+        };
+        journals.push(journal);
+        stores.push(store);
     }
-    Ok(Keeping::by_part(journals))
+    Ok((Keeping::by_part(journals), stores))
 }
 
 impl Planned {
@@ -204,7 +272,12 @@ impl Planned {
                 }
                 let traced = Traced { job, trace };
                 match self.observe {
-                    Observe::Facts => Observed::Read(job, self.read(facts, traced), Duration::ZERO),
+                    Observe::Facts => Observed::Read(ReadRun {
+                        job,
+                        facts: self.read(facts, traced),
+                        cpu: Duration::ZERO,
+                        is_stored: false,
+                    }),
                     _ => Observed::Recorded(Box::new(traced), Duration::ZERO),
                 }
             }
@@ -237,9 +310,9 @@ impl Planned {
                     cpu += spent;
                     traces.push(*traced);
                 }
-                Observed::Read(job, facts, spent) => {
-                    cpu += spent;
-                    read.push((job, facts));
+                Observed::Read(run) => {
+                    cpu += run.cpu;
+                    read.push((run.job, run.facts));
                 }
             }
         }

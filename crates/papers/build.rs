@@ -1,0 +1,5 @@
+//! Passes the hash of the crate's sources to the compiler.
+
+fn main() {
+    dupack_source_hash::emit();
+}
