@@ -36,8 +36,8 @@ pub const NAME: &str = "runs.jsonl";
 #[derive(Debug)]
 pub struct Journal {
     held: Held,
-    /// Another journal with runs that need not be repeated.
-    other: Option<Stored>,
+    /// Other journals with runs that need not be repeated.
+    others: Vec<Stored>,
     path: PathBuf,
     file: Mutex<Appended>,
 }
@@ -142,7 +142,7 @@ impl Journal {
         });
         let journal = Self {
             held,
-            other: None,
+            others: Vec::new(),
             path: path.clone(),
             file,
         };
@@ -154,11 +154,9 @@ impl Journal {
 
     /// Adds the runs of another journal. They count as runs of this one, but are not written into its file.
     #[must_use]
-    pub fn with_runs_of(self, other: Stored) -> Self {
-        Self {
-            other: Some(other),
-            ..self
-        }
+    pub fn with_runs_of(mut self, other: Stored) -> Self {
+        self.others.push(other);
+        self
     }
 
     /// Opens the existing journal in `folder`.
@@ -205,16 +203,15 @@ impl Journal {
     /// Returns `true` if the journal contains no run that can be reused.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let other = self.other.as_ref();
-        self.held.done.is_empty() && other.is_none_or(Stored::is_empty)
+        self.held.done.is_empty() && self.others.iter().all(Stored::is_empty)
     }
 
     /// Returns the run with the name `id` as `job`, if the journal contains it. A line with a different point, stack or
     /// seed does not count.
     #[must_use]
     pub fn find(&self, id: &RunId, job: Job) -> Option<Done> {
-        let other = || self.other.as_ref()?.find(id, job);
-        self.held.find(id, job).or_else(other)
+        let others = || self.others.iter().find_map(|other| other.find(id, job));
+        self.held.find(id, job).or_else(others)
     }
 
     /// Returns `true` if the file has a line with `fingerprint`, regardless of the line's point, stack and seed.

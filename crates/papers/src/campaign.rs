@@ -28,8 +28,8 @@ pub struct Campaign {
     parts: Vec<Planned>,
     /// Folder of the journals, relative to the folder of all journals.
     folder: PathBuf,
-    /// Folder of another campaign whose runs need not be repeated.
-    kin: Option<PathBuf>,
+    /// Folders of other campaigns whose runs need not be repeated.
+    kin: Vec<PathBuf>,
 }
 
 /// An experiment of a campaign.
@@ -77,7 +77,7 @@ impl Paper {
             extent,
             parts: parts.collect::<Result<_, ExperimentError>>()?,
             folder: PathBuf::from(self.key),
-            kin: None,
+            kin: Vec::new(),
         })
     }
 
@@ -108,7 +108,7 @@ impl Paper {
             extent: Extent::Full,
             parts,
             folder: PathBuf::from(self.key),
-            kin: None,
+            kin: Vec::new(),
         })
     }
 }
@@ -247,7 +247,7 @@ impl Campaign {
             extent: Extent::Quick,
             parts: Vec::new(),
             folder: PathBuf::new(),
-            kin: None,
+            kin: Vec::new(),
         }
     }
 
@@ -295,11 +295,11 @@ impl Campaign {
         Self { folder, ..self }
     }
 
-    /// Returns the campaign with the runs of the campaign in `folder`, as far as both have them in common.
+    /// Returns the campaign with the runs of the campaigns in `folders`, as far as it has them in common with them.
     #[must_use]
-    pub(super) fn with_runs_of(self, folder: PathBuf) -> Self {
+    pub(super) fn with_runs_of(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         Self {
-            kin: Some(folder),
+            kin: folders.into_iter().collect(),
             ..self
         }
     }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dupack_claims::{FactKind, FactValue, Facts};
@@ -56,8 +56,8 @@ enum Value {
 }
 
 impl FactsStore {
-    /// Opens or creates the store in `folder`, with the records of the store in `other`.
-    pub(super) fn open(folder: &Path, other: Option<&Path>) -> Result<Self, JournalError> {
+    /// Opens or creates the store in `folder`, with the records of the stores in `others`.
+    pub(super) fn open(folder: &Path, others: &[PathBuf]) -> Result<Self, JournalError> {
         let path = folder.join(NAME);
         let fail = |what| {
             let path = path.display().to_string();
@@ -69,7 +69,7 @@ impl FactsStore {
             }
         };
         let mut held = HashMap::new();
-        for folder in other.into_iter().chain([folder]) {
+        for folder in others.iter().map(PathBuf::as_path).chain([folder]) {
             let bytes = match fs::read(folder.join(NAME)) {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
                 read => read.map_err(fail("read"))?,
@@ -201,12 +201,12 @@ mod tests {
         let run = Fingerprint::of_text("a run");
         let stored = facts(&[0.1 + 0.2, f64::INFINITY, -0.0], "R \"x\"\nS");
         let cpu = Duration::from_millis(1500);
-        let mut store = FactsStore::open(folder.path(), None).unwrap();
+        let mut store = FactsStore::open(folder.path(), &[]).unwrap();
         assert!(store.find(run, JOB, asked()).is_none());
         store.put(run, JOB, &stored, cpu);
         drop(store);
 
-        let store = FactsStore::open(folder.path(), None).unwrap();
+        let store = FactsStore::open(folder.path(), &[]).unwrap();
         let (found, spent) = store.find(run, JOB, asked()).unwrap();
         assert_eq!(format!("{found:?}"), format!("{stored:?}"));
         assert_eq!(spent, cpu);
@@ -224,7 +224,7 @@ mod tests {
         let cpu = Duration::from_secs(1);
         let runs: Vec<_> = ["a", "b", "c"].map(Fingerprint::of_text).into();
         for (number, run) in (1..).zip(&runs) {
-            let mut store = FactsStore::open(folder.path(), None).unwrap();
+            let mut store = FactsStore::open(folder.path(), &[]).unwrap();
             store.put(*run, JOB, &facts(&[f64::from(number)], "x"), cpu);
         }
         let text = fs::read_to_string(&path).unwrap();
@@ -234,7 +234,7 @@ mod tests {
         let torn = &lines[2][..lines[2].len() / 2];
         fs::write(&path, format!("{}\n{changed}\n{torn}", lines[0])).unwrap();
 
-        let mut store = FactsStore::open(folder.path(), None).unwrap();
+        let mut store = FactsStore::open(folder.path(), &[]).unwrap();
         let is_there = |store: &FactsStore| -> Vec<bool> {
             let found = |run| store.find(run, JOB, asked()).is_some();
             runs.iter().map(|&run| found(run)).collect()
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(is_there(&store), [true, false, false]);
         store.put(runs[2], JOB, &facts(&[3.0], "x"), cpu);
         drop(store);
-        let store = FactsStore::open(folder.path(), None).unwrap();
+        let store = FactsStore::open(folder.path(), &[]).unwrap();
         assert_eq!(is_there(&store), [true, false, true]);
     }
 
@@ -250,9 +250,9 @@ mod tests {
     fn a_reading_finds_the_runs_that_the_other_extent_has_stored() {
         let (own, other) = (Folder::new("facts-own"), Folder::new("facts-other"));
         let run = Fingerprint::of_text("a run");
-        let mut store = FactsStore::open(other.path(), None).unwrap();
+        let mut store = FactsStore::open(other.path(), &[]).unwrap();
         store.put(run, JOB, &facts(&[1.0], "x"), Duration::ZERO);
-        let store = FactsStore::open(own.path(), Some(other.path())).unwrap();
+        let store = FactsStore::open(own.path(), &[other.path().into()]).unwrap();
         assert!(store.find(run, JOB, asked()).is_some());
     }
 }

@@ -2,6 +2,7 @@
 //! for the last run of an experiment while other runs are pending.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -215,21 +216,17 @@ fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Stores, Jou
     let (mut journals, mut stores) = (Vec::new(), Vec::new());
     for (campaign, part) in parts {
         let own = folder.join(&campaign.folder).join(part.name);
-        let kin = campaign.kin.as_ref();
-        let kin = kin.map(|kin| folder.join(kin).join(part.name));
+        let kin = campaign.kin.iter();
+        let kin: Vec<PathBuf> = kin.map(|kin| folder.join(kin).join(part.name)).collect();
         let (journal, store) = match part.observe {
             Observe::Measures | Observe::Series => {
-                let journal = Journal::open(&own)?;
-                let journal = match kin {
-                    Some(kin) => journal.with_runs_of(Stored::read(&kin)?),
-                    None => journal,
-                };
+                let mut journal = Journal::open(&own)?;
+                for kin in &kin {
+                    journal = journal.with_runs_of(Stored::read(kin)?);
+                }
                 (Some(Arc::new(journal)), None)
             }
-            Observe::Facts => (
-                None,
-                Some(Mutex::new(FactsStore::open(&own, kin.as_deref())?)),
-            ),
+            Observe::Facts => (None, Some(Mutex::new(FactsStore::open(&own, &kin)?))),
             Observe::Packets => (None, None),
         };
         journals.push(journal);

@@ -193,6 +193,13 @@ impl Way<'_> {
         self.full
     }
 
+    /// Returns the names of its alternatives if it has several.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = String> {
+        let several = self.alternatives.len() > 1;
+        let parts = self.alternatives.iter().filter(move |_| several);
+        parts.map(|(reading, alternative)| format!("{}={}", reading.key, alternative.key))
+    }
+
     /// Returns `true` if this is our reading.
     #[must_use]
     pub const fn is_ours(&self) -> bool {

@@ -115,7 +115,7 @@ impl Around<'_> {
             campaign
                 .beyond(&ours, |_| true)
                 .in_folder(self.folder(Extent::Quick, way))
-                .with_runs_of(self.folder(Extent::Quick, &Way::default()))
+                .with_runs_of(self.related(Extent::Quick, way))
         });
         let all: Vec<Campaign> = others.collect();
         let runs = all.iter().map(Campaign::runs).sum();
@@ -124,12 +124,26 @@ impl Around<'_> {
     }
 
     fn folder(&self, extent: Extent, way: &Way<'_>) -> PathBuf {
-        let name = match way.is_ours() {
-            true => "ours".to_owned(),
-            false => way.name(),
-        };
+        match way.is_ours() {
+            true => self.folder_of(extent, "ours"),
+            false => self.folder_of(extent, &way.name()),
+        }
+    }
+
+    fn folder_of(&self, extent: Extent, way: &str) -> PathBuf {
         let base = PathBuf::from(self.paper.key).join("readings");
-        base.join(extent.name()).join(name)
+        base.join(extent.name()).join(way)
+    }
+
+    /// Returns the folders of the readings with which `way` may have runs in common: ours, and the parts of a pair. At
+    /// full scale, our runs are those of the paper.
+    fn related(&self, extent: Extent, way: &Way<'_>) -> Vec<PathBuf> {
+        let ours = match extent {
+            Extent::Quick => self.folder(extent, &Way::default()),
+            Extent::Full => PathBuf::from(self.paper.key),
+        };
+        let parts = way.parts().map(|part| self.folder_of(extent, &part));
+        parts.chain([ours]).collect()
     }
 
     /// Judges every claim by the experiments that a reading changes, and by our experiments for all others.
@@ -249,7 +263,7 @@ impl Around<'_> {
             .beyond(&ours, |name| cells.contains_key(name))
             .cells(wanted)
             .in_folder(self.folder(Extent::Full, way))
-            .with_runs_of(PathBuf::from(self.paper.key));
+            .with_runs_of(self.related(Extent::Full, way));
         reread.runs += campaign.runs();
         let came = run_campaigns(&[campaign], self.conduct)?;
         let own = came.into_iter().next().map(|(own, _)| own);
