@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use dupack_engine::Execution;
 use dupack_papers::{
-    Campaign, CampaignFolder, Conduct, Extent, PAPERS, Paper, Reproduction, Summaries,
+    Campaign, CampaignFolder, Conduct, Extent, Journals, PAPERS, Paper, Reproduction, Summaries,
 };
 use dupack_report::files::PAGE;
 use miette::{Result, miette};
@@ -112,13 +112,14 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     let go_on = go_on(folder.path(), args);
     say!("completed runs are stored; after an interruption, continue with: {go_on}");
     let board = Board::new();
+    let journals = Journals::within(folder.path());
     let conduct = Conduct {
         runs: dupack_engine::Conduct {
             execution: Execution { jobs: args.jobs },
             watch: &board,
             interrupt: interrupt(),
         },
-        journals: Some(folder.path()),
+        journals: Some(&journals),
     };
     let mut reproductions = dupack_papers::carry_out(&campaigns, &conduct);
     board.says_how_long("runs of the experiments");

@@ -43,7 +43,7 @@ pub use journal::{Done, Journal, JournalError, Stored};
 pub use ledger::{Carried, Execute, Ledger, Made, PlanRuns, Shown, carry_out_plan, show};
 pub use merge::{Disagreement, Merge};
 pub use parcel::{Fulfilled, ParcelError};
-pub use session::{Keeping, Session};
+pub use session::{Keeping, Session, SharedTrust};
 pub use set::{Conduct, Evidence, Outcome, RunId, Schedule, Set, Task, Worker};
 pub use several::carry_out_all;
 pub use shard::{Shard, ShardError};

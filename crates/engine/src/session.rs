@@ -4,7 +4,7 @@
 //! outcomes.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dupack_lab::run::Fingerprint;
 
@@ -21,7 +21,13 @@ const SAMPLES_LEAST: usize = 16;
 pub struct Keeping {
     journals: Journals,
     failure: OnFailure,
+    trust: SharedTrust,
 }
+
+/// Trust in the stored runs of several sessions, such as those of one command. The first session that finds stored runs
+/// repeats samples of them, and the other sessions take its result.
+#[derive(Clone, Debug, Default)]
+pub struct SharedTrust(Arc<Mutex<Trust>>);
 
 #[derive(Clone, Debug, Default)]
 enum Journals {
@@ -50,20 +56,27 @@ impl Keeping {
 
     /// Stores the runs of all parts in one journal.
     #[must_use]
-    pub const fn within(journal: Arc<Journal>) -> Self {
+    pub fn within(journal: Arc<Journal>) -> Self {
         Self {
             journals: Journals::Together(journal),
-            failure: OnFailure::GoOn,
+            ..Self::default()
         }
     }
 
     /// Stores the runs of each part in its own journal, if the part has one.
     #[must_use]
-    pub const fn by_part(journals: Vec<Option<Arc<Journal>>>) -> Self {
+    pub fn by_part(journals: Vec<Option<Arc<Journal>>>) -> Self {
         Self {
             journals: Journals::ByPart(journals),
-            failure: OnFailure::GoOn,
+            ..Self::default()
         }
+    }
+
+    /// Returns the same journals, whose trust is shared with other sessions.
+    #[must_use]
+    pub fn trusted_with(mut self, trust: &SharedTrust) -> Self {
+        self.trust = trust.clone();
+        self
     }
 
     /// Returns the same journals, but the session ends if a run cannot be stored.
@@ -130,29 +143,36 @@ pub(crate) struct Books<O, E> {
     pub(crate) due_packets: u64,
     pub(crate) out: BTreeMap<u64, Vec<Due>>,
     pub(crate) next_order: u64,
-    trust: Trust,
+    /// `true` if the journals have been read, and the user was informed of problems with them.
+    is_read: bool,
     /// `true` if the user was informed that runs cannot be stored.
     is_told: bool,
     failure: Option<JournalError>,
 }
 
 /// Trust in stored runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Trust {
     /// No samples have been performed yet.
+    #[default]
     Unknown,
     Taken,
     Refused,
+}
+
+impl SharedTrust {
+    fn lock(&self) -> MutexGuard<'_, Trust> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
     /// Creates a session without due tasks.
     #[must_use]
     pub fn new(set: S, evidence: E, keeping: Keeping) -> Self {
-        let trust = match set.is_reproducible() {
-            true => Trust::Unknown,
-            false => Trust::Taken,
-        };
+        if !set.is_reproducible() {
+            *keeping.trust.lock() = Trust::Taken;
+        }
         Self {
             set,
             books: Books {
@@ -163,7 +183,7 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
                 due_packets: 0,
                 out: BTreeMap::new(),
                 next_order: 0,
-                trust,
+                is_read: false,
                 is_told: false,
                 failure: None,
             },
@@ -204,12 +224,14 @@ impl<S: Set, E: Evidence<S::Outcome>> Session<S, E> {
             round.sort_by_key(|due| std::cmp::Reverse(due.packets));
         }
         let mut held = books.held(set, &round, conduct);
-        if books.trust == Trust::Unknown && held.iter().any(Option::is_some) {
-            books.trust = verify(set, &round, &held, worker, conduct);
+        let mut trust = books.keeping.trust.lock();
+        if *trust == Trust::Unknown && held.iter().any(Option::is_some) {
+            *trust = verify(set, &round, &held, worker, conduct);
         }
-        if books.trust == Trust::Refused {
+        if *trust == Trust::Refused {
             held.fill(None);
         }
+        drop(trust);
         let total = round.iter().map(|due| due.packets);
         let before = round.iter().zip(&held).filter(|(_, held)| held.is_some());
         let before = before.map(|(due, _)| due.packets);
@@ -335,16 +357,14 @@ impl<O: Outcome, E: Evidence<O>> Books<O, E> {
     /// Returns the finished run of each task of `round`, if a journal contains it, and informs the user of problems
     /// with the journals.
     fn held<S: Set<Outcome = O>>(
-        &self,
+        &mut self,
         set: &S,
         round: &[Due],
         conduct: &Conduct<'_>,
     ) -> Vec<Option<Done>> {
-        if self.trust != Trust::Refused {
+        if !std::mem::replace(&mut self.is_read, true) {
             let complaints = self.keeping.all().into_iter().flat_map(Journal::complaints);
-            complaints
-                .filter(|_| self.trust == Trust::Unknown)
-                .for_each(|complaint| conduct.watch.note(&complaint));
+            complaints.for_each(|complaint| conduct.watch.note(&complaint));
         }
         let mut contradicted = 0;
         let held = round.iter().map(|due| {

@@ -14,7 +14,7 @@ use super::reproduction::Settled;
 use super::{Extent, Observe, Paper, Reproduction};
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::Cell;
-use dupack_engine::{Execution, JournalError, Watch};
+use dupack_engine::{Execution, JournalError, SharedTrust, Watch};
 use dupack_lab::experiment::load::ExperimentError;
 use dupack_lab::experiment::{Experiment, Seeds};
 use dupack_lab::results::Results;
@@ -47,9 +47,27 @@ struct Planned {
 pub struct Conduct<'c> {
     /// Settings for performing the runs.
     pub runs: dupack_engine::Conduct<'c>,
-    /// Folder of the journals, `<paper>/<experiment>/runs.jsonl` for measures and `facts.jsonl` for facts. `None` to
-    /// keep no journals. Runs that a journal already contains are not performed again.
-    pub journals: Option<&'c Path>,
+    /// Journals of the campaigns. `None` to keep no journals. Runs that a journal already contains are not performed
+    /// again.
+    pub journals: Option<&'c Journals>,
+}
+
+/// Journals of the campaigns of one command: `<paper>/<experiment>/runs.jsonl` for measures and `facts.jsonl` for facts.
+#[derive(Clone, Debug)]
+pub struct Journals {
+    folder: PathBuf,
+    trust: SharedTrust,
+}
+
+impl Journals {
+    /// Returns the journals in `folder`.
+    #[must_use]
+    pub fn within(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            trust: SharedTrust::default(),
+        }
+    }
 }
 
 impl Paper {

@@ -41,7 +41,7 @@ use thiserror::Error;
 
 use dupack_claims::Facts;
 
-pub use campaign::{Campaign, Conduct, carry_out};
+pub use campaign::{Campaign, Conduct, Journals, carry_out};
 pub use changes::Changes;
 pub use claims::{Book, Claim, Finding, Judged, System, Verdict};
 pub use data::{Declared, PrintedFile};

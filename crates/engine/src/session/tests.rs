@@ -190,6 +190,35 @@ fn held_runs_are_used_only_if_all_samples_are_reproduced() {
 }
 
 #[test]
+fn sessions_that_share_their_trust_repeat_samples_once() {
+    let path = folder("trust");
+    let open = |name: &str| Arc::new(Journal::open(&path.join(name)).unwrap());
+    let toy = Toy::default();
+    let (first, second) = ([task(0, 0, 1), task(0, 0, 2)], [task(0, 1, 1)]);
+    done(&toy, &[&first], Keeping::within(open("a")));
+    done(&toy, &[&second], Keeping::within(open("b")));
+
+    let trust = SharedTrust::default();
+    let keeping = |name| Keeping::within(open(name)).trusted_with(&trust);
+    let (performed, entered, _) = done(&toy, &[&first], keeping("a"));
+    assert_eq!((&performed[..], entered.len()), (&first[..1], 2));
+    let (performed, entered, _) = done(&toy, &[&second], keeping("b"));
+    assert_eq!((performed.len(), entered.len()), (0, 1));
+
+    // If a sample differs, the other session's stored runs are rejected, too.
+    let trust = SharedTrust::default();
+    let keeping = |name| Keeping::within(open(name)).trusted_with(&trust);
+    let wrong = Toy {
+        wrong: Some(0.5),
+        ..Toy::default()
+    };
+    done(&wrong, &[&first], keeping("a"));
+    let (performed, _, _) = done(&toy, &[&second], keeping("b"));
+    assert_eq!(performed, second);
+    fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
 fn each_part_uses_its_own_journal() {
     let path = folder("parts");
     let open = |name: &str| Some(Arc::new(Journal::open(&path.join(name)).unwrap()));

@@ -15,7 +15,7 @@ use dupack_lab::run::{Interrupt, Job, Purpose};
 use dupack_lab::trace::Trace;
 
 use super::facts_store::FactsStore;
-use super::{Campaign, Conduct, Planned};
+use super::{Campaign, Conduct, Journals, Planned};
 use crate::evidence::{ExperimentResults, Followed, ReadFacts, Traced};
 use crate::reproduction::Account;
 use crate::{Observe, Paper};
@@ -210,7 +210,7 @@ fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Stores, Jou
     let parts = campaigns
         .iter()
         .flat_map(|campaign| campaign.parts.iter().map(move |part| (campaign, part)));
-    let Some(folder) = conduct.journals else {
+    let Some(Journals { folder, trust }) = conduct.journals else {
         return Ok((Keeping::nowhere(), parts.map(|_| None).collect()));
     };
     let (mut journals, mut stores) = (Vec::new(), Vec::new());
@@ -232,7 +232,7 @@ fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Stores, Jou
         journals.push(journal);
         stores.push(store);
     }
-    Ok((Keeping::by_part(journals), stores))
+    Ok((Keeping::by_part(journals).trusted_with(trust), stores))
 }
 
 impl Planned {

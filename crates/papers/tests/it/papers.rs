@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dupack_engine::Execution;
 use dupack_lab::run::Interrupt;
 use dupack_papers::{
-    Conduct, Extent, PAPERS, Reproduction, Verdict, Watch, carry_out, find, pages,
+    Conduct, Extent, Journals, PAPERS, Reproduction, Verdict, Watch, carry_out, find, pages,
 };
 
 fn quick(key: &str) -> Reproduction {
@@ -294,13 +294,14 @@ fn draft(folder: Option<&Path>, runs: usize) -> (Reproduction, usize) {
         done: AtomicUsize::new(0),
         interrupt: &interrupt,
     };
+    let journals = folder.map(Journals::within);
     let conduct = Conduct {
         runs: dupack_engine::Conduct {
             execution: Execution::default(),
             watch: &watch,
             interrupt: &interrupt,
         },
-        journals: folder,
+        journals: journals.as_ref(),
     };
     let campaign = find("newreno-smooth").unwrap().plan(Extent::Quick).unwrap();
     let mut done = carry_out(&[campaign], &conduct).unwrap();
