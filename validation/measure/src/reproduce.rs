@@ -23,7 +23,7 @@ const PAGES: &str = "pages";
 const CONCLUSIONS: &str = "conclusions.toml";
 
 /// Maximum total size of the figures, in bytes. The largest figures are left out.
-const FIGURES_BYTES_MAX: u64 = 3_000_000;
+const FIGURES_BYTES_MAX: u64 = 4_000_000;
 
 pub fn run(args: &ReproduceArgs) -> Result<(), String> {
     let root = root();
@@ -110,7 +110,8 @@ fn write(root: &Path, folder: &Path) -> Result<(), String> {
 /// Returns the pages in the folder of a finished rerun, each with its name, in the order of the names.
 fn pages(folder: &Path) -> Result<Vec<(String, String)>, String> {
     let folder = folder.join(PAGES);
-    let failed = |e: std::io::Error| format!("{}: {e}: expected a finished folder", folder.display());
+    let failed =
+        |e: std::io::Error| format!("{}: {e}: expected a finished folder", folder.display());
     let entries = fs::read_dir(&folder).map_err(failed)?;
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
