@@ -19,7 +19,7 @@ use crate::progress::{Board, interrupt};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  dupack papers                    # what the papers are worth, from the last rerun
+  dupack papers                    # the conclusions, from the last rerun
   dupack papers --list             # all papers
   dupack papers --list momentary   # experiments, claims and systems of one paper
   dupack papers le --claim testbed-le-4mbit   # one claim, under all readings
