@@ -21,7 +21,7 @@ use crate::progress::{Board, interrupt};
 Examples:
   dupack papers                    # the conclusions, from the last rerun
   dupack papers --list             # all papers
-  dupack papers --list momentary   # experiments, claims and systems of one paper
+  dupack papers --list momentary   # its experiments, claims and systems
   dupack papers le --claim testbed-le-4mbit   # one claim, under all readings
   dupack papers momentary --quick
   dupack papers le --readings      # also verdicts under other readings
