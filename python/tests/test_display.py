@@ -53,7 +53,7 @@ MADE: dict[str, Make] = {
     "Diagnosis": lambda _, folder: dupack.diagnose(capture(folder), what_if=False, progress=False),
     "Experiment": lambda small, _: small,
     "Played": script,
-    "Reproduction": lambda _, __: dupack.Reproduction("le", [{"claim": "first", "verdict": "holds"}], {}),
+    "Reproduction": lambda _, __: dupack.Reproduction("le", [{"claim": "first", "standing": "paper", "verdict": "holds"}], {}),
     "Results": results,
     "Streamed": lambda small, folder: small.stream(folder / "streamed", progress=False),
     "Table": lambda small, folder: results(small, folder).summary,

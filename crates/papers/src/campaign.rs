@@ -195,6 +195,12 @@ pub(super) fn run_campaigns(
 }
 
 impl Planned {
+    /// Returns `true` if `other` has the same experiment.
+    fn is_in(&self, other: &Campaign) -> bool {
+        let own = other.parts.iter().find(|own| own.name == self.name);
+        own.is_some_and(|own| own.plan.experiment() == self.plan.experiment())
+    }
+
     fn new(prepared: Prepared) -> Result<Self, ExperimentError> {
         let plan = Plan::new(prepared.experiment, &prepared.source, &Catalog::builtin())?;
         Ok(Self {
@@ -325,12 +331,15 @@ impl Campaign {
     /// Keeps only the experiments that differ from the same experiment in `other` and for which `asked` returns `true`.
     #[must_use]
     pub(super) fn beyond(mut self, other: &Self, asked: impl Fn(&str) -> bool) -> Self {
-        let same = |part: &Planned| {
-            let of_other = other.parts.iter().find(|own| own.name == part.name);
-            of_other.is_some_and(|own| own.plan.experiment() == part.plan.experiment())
-        };
-        self.parts.retain(|part| asked(part.name) && !same(part));
+        self.parts
+            .retain(|part| asked(part.name) && !part.is_in(other));
         self
+    }
+
+    /// Returns `true` if the experiment called `name` is the same in both campaigns.
+    pub(super) fn is_alike(&self, other: &Self, name: &str) -> bool {
+        let part = self.parts.iter().find(|part| part.name == name);
+        part.is_some_and(|part| part.is_in(other))
     }
 
     /// Returns the approximate number of packets that a run of the given cell sends.

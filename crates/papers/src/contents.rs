@@ -250,9 +250,12 @@ impl Reproduction {
     fn choices_part(&self) -> Part<'_> {
         let items = self.choices().filter_map(|item| {
             let (what, how) = item.trim_start_matches('*').split_once("**")?;
-            let how = how.trim_start_matches(['.', ':', ' ']);
-            let what = what.trim_end_matches(['.', ':']);
-            Some(Piece::Item(format!("{what}."), how.to_owned()))
+            let bare = what.trim_end_matches(['.', ':']);
+            let rest = how.trim_start_matches(['.', ':', ' ']);
+            // The bold words may be the beginning of a sentence.
+            let goes_on = bare == what && how.starts_with(' ');
+            let end = if goes_on { "" } else { "." };
+            Some(Piece::Item(format!("{bare}{end}"), rest.to_owned()))
         });
         let heading = match self.is_a_paper() {
             true => "Points that the text leaves open, and our choices",

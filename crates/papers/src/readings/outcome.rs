@@ -90,6 +90,8 @@ pub struct Fit {
     pub held_out: usize,
     /// Number of claims that cannot be told, among all claims.
     pub open: usize,
+    /// Number of claims that were not tested under the reading, among all claims.
+    pub untested: usize,
 }
 
 /// Numbers of readings that change an experiment of a claim, ours included.
@@ -116,14 +118,15 @@ impl Count {
 }
 
 impl WayOutcome {
-    /// Returns the verdict on the given claim. `ours` is its verdict under our reading, which also counts if the claim
-    /// cannot be told in a quick look.
-    fn verdict(&self, claim: usize, ours: Verdict) -> Verdict {
+    /// Returns the verdict on the given claim, or `None` if the claim was not tested under this reading. `ours` is its
+    /// verdict under our reading, which also counts if the claim cannot be told in a quick look.
+    fn verdict(&self, claim: usize, ours: Verdict) -> Option<Verdict> {
         match self.seen.get(claim) {
+            Some(seen) if seen.scale == Scale::Untested => None,
             Some(seen) if seen.scale == Scale::Full || seen.verdict != Verdict::CannotBeTold => {
-                seen.verdict
+                Some(seen.verdict)
             }
-            _ => ours,
+            _ => Some(ours),
         }
     }
 
@@ -134,17 +137,18 @@ impl WayOutcome {
 
 impl Fit {
     /// Counts the verdicts that `verdict` returns for each claim, given its index and its verdict under our reading.
-    fn of(judged: &[Judged], verdict: impl Fn(usize, Verdict) -> Verdict) -> Self {
+    fn of(judged: &[Judged], verdict: impl Fn(usize, Verdict) -> Option<Verdict>) -> Self {
         let mut fit = Self::default();
         for (claim, judged) in judged.iter().enumerate() {
             match (
                 verdict(claim, judged.finding.verdict),
                 judged.claim.held_out,
             ) {
-                (Verdict::Holds, false) => fit.hold += 1,
-                (Verdict::Holds, true) => fit.held_out += 1,
-                (Verdict::CannotBeTold, _) => fit.open += 1,
-                (Verdict::DoesNotHold, _) => {}
+                (Some(Verdict::Holds), false) => fit.hold += 1,
+                (Some(Verdict::Holds), true) => fit.held_out += 1,
+                (Some(Verdict::CannotBeTold), _) => fit.open += 1,
+                (Some(Verdict::DoesNotHold), _) => {}
+                (None, _) => fit.untested += 1,
             }
         }
         fit
@@ -227,7 +231,7 @@ impl Reread {
     /// Returns the fit of each reading, ours first. `judged` contains the verdicts under ours.
     #[must_use]
     pub fn fits(&self, judged: &[Judged]) -> Vec<Fit> {
-        let ours = Fit::of(judged, |_, ours| ours);
+        let ours = Fit::of(judged, |_, ours| Some(ours));
         let ways = self.ways.iter().map(|way| way.fit(judged));
         std::iter::once(ours).chain(ways).collect()
     }
@@ -237,7 +241,7 @@ impl Reread {
     pub fn coherent_fit(&self, judged: &[Judged]) -> Fit {
         match self.coherent {
             Some(way) => self.ways[way].fit(judged),
-            None => Fit::of(judged, |_, ours| ours),
+            None => Fit::of(judged, |_, ours| Some(ours)),
         }
     }
 

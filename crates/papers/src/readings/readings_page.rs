@@ -30,18 +30,33 @@ impl Reproduction {
         let held_out = |judged: &&Judged| judged.claim.held_out;
         let held_out = self.judged.iter().filter(held_out).count();
         let others = self.judged.len() - held_out;
-        let which = match reread.coherent.map(|way| &reread.ways[way]) {
-            Some(way) => format!("`{}` ({})", way.name, way.is),
-            None => "ours".to_owned(),
+        let fits = reread.fits(&self.judged);
+        let alike = fits.iter().filter(|own| own.hold == fit.hold).count() - 1;
+        let alike = match alike {
+            0 => String::new(),
+            1 => " (another reading fits as well by these)".to_owned(),
+            n => format!(" ({n} other readings fit as well by these)"),
         };
-        Some(format!(
-            "The reading that fits best is {which}: {} of {} claims hold under it, {} of the {others} that chose it and \
-             {} of the {held_out} that were held out.",
+        let all = self.judged.len();
+        let counts = format!(
+            "{} of {all} claims hold, {} of the {others} that chose it and {} of the {held_out} that were held out",
             fit.hold + fit.held_out,
-            self.judged.len(),
             fit.hold,
             fit.held_out
-        ))
+        );
+        Some(match reread.coherent.map(|way| &reread.ways[way]) {
+            Some(way) => {
+                let ours = fits.first().map_or(0, |ours| ours.hold + ours.held_out);
+                format!(
+                    "By the claims that were not held out, the reading that fits best is `{}` ({}){alike}: under it {counts}. \
+                     Under ours {ours} of {all} hold.",
+                    way.name, way.is
+                )
+            }
+            None => format!(
+                "By the claims that were not held out, no reading fits better than ours{alike}: {counts}."
+            ),
+        })
     }
 
     /// Returns the table of all readings: the number of claims that hold, and the verdicts that each reading changes.
@@ -58,13 +73,14 @@ impl Reproduction {
             &format!("hold, of {others}"),
             &format!("held out, of {held_out}"),
             "cannot be told",
+            "not tested",
             "verdicts that it turns",
         ];
         let fits = reread.fits(&self.judged);
         let number = |n: usize| Cell::new(n.to_string(), Emphasis::Number);
         let row = |name: &str, is: &str, fit: Fit, turned: String| {
             let name = Cell::new(name, Emphasis::Group);
-            let counts = [fit.hold, fit.held_out, fit.open].map(number);
+            let counts = [fit.hold, fit.held_out, fit.open, fit.untested].map(number);
             let mut row = vec![name, is.into()];
             row.extend(counts);
             row.push(turned.into());
@@ -79,7 +95,8 @@ impl Reproduction {
             caption: format!(
                 "Number of claims that hold under each reading. Every reading had a quick look, with fewer seeds and shorter \
                  runs. Where the quick look did not decide, or turned a verdict, the runs were repeated with the seeds of ours: \
-                 {} runs. Where it confirmed our verdict, it is the only evidence. Every third claim was held out, except those that chose a reading, so no \
+                 {} runs. Readings that no explanation names and that would take hours are exceptions: their claims are not tested where \
+                 the quick look is smaller than our runs and did not confirm our verdict. Where the quick look confirmed our verdict, it is the only evidence. Every third claim was held out, except those that chose a reading, so no \
                  claim that was held out chose a reading. All verdicts were known when the claims were held out. {}",
                 reread.runs,
                 best(reread, &fits, (others, held_out)),
@@ -122,29 +139,36 @@ fn best(reread: &Reread, fits: &[Fit], (others, held_out): (usize, usize)) -> St
         format!("{name} with {hold} of {others} ({out} of the {held_out} held out)")
     };
     let ours = ranked.iter().find(|(name, _)| name == "ours").map(said);
-    match &ranked[..] {
-        [first, second, ..] if first.1.hold == second.1.hold && first.0 == "ours" => {
-            let alike = ranked
-                .iter()
-                .filter(|(_, fit)| fit.hold == first.1.hold)
-                .count()
-                - 1;
-            format!(
-                "None fits better than {}; {alike} fit as well.",
-                said(first)
-            )
-        }
-        [first, second, ..] if [&first.0, &second.0].iter().any(|name| *name == "ours") => {
-            format!("Best fits {}, then {}.", said(first), said(second))
-        }
-        [first, second, ..] => format!(
-            "Best fits {}, then {}; {}.",
-            said(first),
-            said(second),
-            ours.unwrap_or_default()
-        ),
-        _ => String::new(),
+    let Some(first) = ranked.first() else {
+        return String::new();
+    };
+    let alike = ranked
+        .iter()
+        .filter(|(_, fit)| fit.hold == first.1.hold)
+        .count()
+        - 1;
+    let as_well = match alike {
+        0 => String::new(),
+        1 => "; 1 fits as well".to_owned(),
+        n => format!("; {n} fit as well"),
+    };
+    let untested = fits.iter().filter(|fit| fit.untested > 0).count();
+    let untested = match untested {
+        0 => String::new(),
+        1 => " One reading was not tested on all claims.".to_owned(),
+        n => format!(" {n} readings were not tested on all claims."),
+    };
+    if first.0 == "ours" && alike > 0 {
+        return format!("None fits better than {}{as_well}.{untested}", said(first));
     }
+    let next = ranked.iter().find(|(_, fit)| fit.hold < first.1.hold);
+    let next = next.map_or_else(String::new, |next| format!(", then {}", said(next)));
+    let is_said = first.0 == "ours" || next.starts_with(", then ours ");
+    let ours = match ours {
+        Some(ours) if !is_said => format!("; {ours}"),
+        _ => String::new(),
+    };
+    format!("Best fits {}{as_well}{next}{ours}.{untested}", said(first))
 }
 
 fn readings(reread: &Reread) -> Shown {
@@ -193,7 +217,7 @@ mod tests {
             let fits = counts.map(|(hold, held_out)| Fit {
                 hold,
                 held_out,
-                open: 0,
+                ..Fit::default()
             });
             best(&reread, &fits, (8, 3))
         };
@@ -203,12 +227,45 @@ mod tests {
         );
         assert_eq!(
             said([(6, 1), (6, 2), (4, 3)]),
-            "None fits better than ours with 6 of 8 (1 of the 3 held out); 1 fit as well."
+            "None fits better than ours with 6 of 8 (1 of the 3 held out); 1 fits as well."
         );
         assert_eq!(
             said([(4, 1), (6, 2), (5, 3)]),
             "Best fits `a=1` with 6 of 8 (2 of the 3 held out), then `a=2` with 5 of 8 (3 of the 3 held out); \
              ours with 4 of 8 (1 of the 3 held out)."
+        );
+        assert_eq!(
+            said([(4, 1), (6, 2), (6, 3)]),
+            "Best fits `a=1` with 6 of 8 (2 of the 3 held out); 1 fits as well, then ours with 4 of 8 (1 of the 3 held \
+             out)."
+        );
+    }
+
+    #[test]
+    fn claims_that_were_not_tested_do_not_count_as_ours() {
+        let mut reread = Reread {
+            readings: Readings::default(),
+            ways: Vec::new(),
+            coherent: None,
+            missing: 0,
+            runs: 0,
+        };
+        let fits = [(6, 0), (4, 2)].map(|(hold, untested)| Fit {
+            hold,
+            untested,
+            ..Fit::default()
+        });
+        reread.ways.push(WayOutcome {
+            name: "a=1".to_owned(),
+            is: String::new(),
+            words: String::new(),
+            experiments: Vec::new(),
+            seen: Vec::new(),
+        });
+        assert_eq!(
+            best(&reread, &fits, (8, 0)),
+            "Best fits ours with 6 of 8 (0 of the 0 held out), then `a=1` with 4 of 8 (0 of the 0 held out). One reading \
+             was not tested on all claims."
         );
     }
 }

@@ -12,6 +12,7 @@ use crate::evidence::{Evidence, ExperimentResults};
 use crate::{Extent, Paper, Reproduction, find};
 use dupack_claims::Cell;
 use dupack_engine::JournalError;
+use dupack_lab::experiment::load::ExperimentError;
 
 /// Reruns every claim of `reproductions` under the readings of their papers.
 ///
@@ -213,17 +214,40 @@ impl Around<'_> {
                 seen.scale == Scale::Quick && (unclear || way.full() == Some(true))
             });
             let claims: Vec<usize> = chosen.map(|(claim, _)| claim).collect();
-            if way.full() == Some(false) {
-                for claim in claims {
-                    let seen = &mut reread.ways[n].seen[claim];
-                    seen.verdict = Verdict::CannotBeTold;
-                    seen.scale = Scale::Untested;
-                }
+            if way.full() != Some(false) {
+                self.in_full((n, way), &claims, reread)?;
                 continue;
             }
-            self.in_full((n, way), &claims, reread)?;
+            let (whole, smaller): (Vec<usize>, Vec<usize>) =
+                self.by_quick_look(way, &claims).expect(CHECKED);
+            self.in_full((n, way), &whole, reread)?;
+            for claim in smaller {
+                let seen = &mut reread.ways[n].seen[claim];
+                seen.verdict = Verdict::CannotBeTold;
+                seen.scale = Scale::Untested;
+            }
         }
         Ok(())
+    }
+
+    /// Divides `claims` into those whose experiments have the same runs in a quick look as at full scale, and the others.
+    fn by_quick_look(
+        &self,
+        way: &Way<'_>,
+        claims: &[usize],
+    ) -> Result<(Vec<usize>, Vec<usize>), ExperimentError> {
+        let quick = self.paper.plan_as(Extent::Quick, way)?;
+        let full = self.paper.plan_as(Extent::Full, way)?;
+        let mut parts = (Vec::new(), Vec::new());
+        for &claim in claims {
+            let cells = self.paper.cells_of(way, claim, &full)?;
+            let is_whole = cells.keys().all(|name| full.is_alike(&quick, name));
+            match is_whole {
+                true => parts.0.push(claim),
+                false => parts.1.push(claim),
+            }
+        }
+        Ok(parts)
     }
 
     /// Runs the best reading completely at full scale, until the best reading is one that was run in this way.

@@ -168,7 +168,7 @@ impl Monitor {
     /// - Limited transmit may exceed `cwnd` by one segment for every duplicate ACK below the
     ///   threshold (RFC 3042 §2).
     /// - A tail loss probe is sent regardless of the window (RFC 8985 §7.3).
-    /// - PRR paces a reduction: while more bytes are in flight than the reduced window allows, it sends
+    /// - PRR paces a reduction, and so does rate halving: while more bytes are in flight than the reduced window allows, it sends
     ///   a fraction of the bytes delivered since the recovery began (RFC 9937 §6), so that the bytes in flight
     ///   do not exceed their number at that time, except for rounding to a whole segment.
     fn window_limit(&self, why: SendReason, sender: &Sender) -> u64 {

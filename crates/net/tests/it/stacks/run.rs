@@ -41,7 +41,7 @@ pub struct Rules {
     pub dup_threshold: u64,
     /// `true` if the stack needs SACKs.
     pub sack: bool,
-    /// `true` if the recovery paces a reduction by PRR.
+    /// `true` if the recovery paces a reduction by PRR or by rate halving.
     pub prr: bool,
     /// `true` if the recovery retransmits regardless of SACKs: all recoveries that do not need SACKs, and ns-2's SACK
     /// after a timeout.
@@ -88,7 +88,10 @@ impl Rules {
             total_bytes: scene.total_bytes(),
             dup_threshold: thresholds.max().unwrap_or(3),
             sack: needs.sack,
-            prr: word("prr").is_some_and(|word| word != "off"),
+            prr: match case.stack.name(Axis::Recovery) {
+                "sack" => word("reduction").is_some_and(|word| word != "rfc6675"),
+                _ => word("prr").is_some_and(|word| word != "off"),
+            },
             idling: match case.stack.name(Axis::Recovery) {
                 "sack" if word("pipe") == Some("rfc6675") => Idling::BeforeTimeout,
                 "le" => Idling::Never,
